@@ -16,14 +16,14 @@ use super::concat::Concat;
 use super::infer::kind_of;
 use super::infer::{check_comparable, decimal_shape, number_kind, text_type};
 use super::json::{json_type, null_member_name, shown, typed_json};
-use super::node::NumKind;
+use super::node::{Node, NumKind};
 use super::{BindCtx, Env, EvalCtx, Expr};
 use std::cmp::Ordering;
 use tidemark_types::error::memory::check_memory;
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::json::Json;
 use tidemark_types::sort::sort_key;
-use tidemark_types::{Decimal, SqlType, Val, Value};
+use tidemark_types::{Decimal, SqlType, TypeKind, Val, Value};
 
 /// The aggregate functions. Except for COUNT, the result over no rows is NULL or the neutral bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -313,6 +313,10 @@ fn double_sum(ty: &SqlType, more_digits: u8) -> SqlType {
     }
 }
 
+fn is_column_of_nulls(args: &[Expr]) -> bool {
+    matches!(args, [e] if e.ty.kind == TypeKind::Null && matches!(e.node, Node::Column(_)))
+}
+
 fn result_type(func: AggFunc, args: &[Expr], bind: &BindCtx) -> Result<SqlType> {
     let ty = &args[0].ty;
     let (int, scale) = decimal_shape(ty);
@@ -341,6 +345,10 @@ fn result_type(func: AggFunc, args: &[Expr], bind: &BindCtx) -> Result<SqlType> 
         AggFunc::GroupConcat => {
             let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
             text_type(bind.group_concat_max_len, &types, "group_concat", bind)?
+        }
+        // A column of nothing but NULL is one of no bytes.
+        AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor if is_column_of_nulls(args) => {
+            return Ok(SqlType::varbinary(0).with_nullable(false));
         }
         AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => {
             return Ok(SqlType::bigint_unsigned().with_nullable(false));
@@ -441,7 +449,7 @@ impl Accumulator {
                     }
                 }
             }
-            (State::Bits(bits), Some(value)) => *bits ^= value.to_bits(env)?,
+            (State::Bits(bits), Some(value)) => *bits ^= value.to_operand_bits(env)?,
             _ => {}
         }
         Ok(())
@@ -510,7 +518,7 @@ impl Accumulator {
             State::Concat(texts) => texts.push(value, rest, spec, env)?,
             State::Elements(_) | State::Members(_) => {}
             State::Bits(bits) => {
-                let value = value.to_bits(env)?;
+                let value = value.to_operand_bits(env)?;
                 match spec.func {
                     AggFunc::BitAnd => *bits &= value,
                     AggFunc::BitOr => *bits |= value,
@@ -566,6 +574,7 @@ impl Accumulator {
             State::Elements(list) => shown(&Json::Array(list))?,
             State::Members(members) if members.is_empty() => Val::Null,
             State::Members(members) => shown(&Json::object(members))?,
+            State::Bits(_) if spec.ty.is_string() => Val::str(""),
             State::Bits(bits) => Val::UInt(bits),
             State::Variance { count, squares, .. } => {
                 let sample = matches!(spec.func, AggFunc::StdSamp | AggFunc::VarSamp);

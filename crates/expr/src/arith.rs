@@ -1,5 +1,6 @@
 //! Arithmetic, with MySQL's overflow errors and its quiet division by zero.
 
+use super::bit_bytes;
 use super::env::{Env, EvalCtx};
 use super::node::{ArithOp, BitOp, Expr, NumKind};
 use tidemark_types::error::{Result, SqlError};
@@ -165,7 +166,15 @@ pub(crate) fn bit<'a>(op: BitOp, pair: &'a [Expr; 2], ctx: &EvalCtx<'a>) -> Resu
     if a.is_null() || b.is_null() {
         return Ok(Val::Null);
     }
-    let (x, y) = (a.to_bits(ctx.env)?, b.to_bits(ctx.env)?);
+    if bit_bytes::is_on_bytes(op, &pair[0], &pair[1]) {
+        return Ok(Val::string(match op {
+            BitOp::ShiftLeft | BitOp::ShiftRight => {
+                bit_bytes::shifted(op, &a.to_text(), b.to_operand_bits(ctx.env)?)
+            }
+            _ => bit_bytes::joined(op, &a.to_text(), &b.to_text())?,
+        }));
+    }
+    let (x, y) = (a.to_operand_bits(ctx.env)?, b.to_operand_bits(ctx.env)?);
     Ok(Val::UInt(match op {
         BitOp::And => x & y,
         BitOp::Or => x | y,

@@ -423,8 +423,13 @@ impl<'a> Binder<'a> {
         }
         let equal = SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any);
         let unequal = SubqueryKind::Quantified(CmpOp::Ne, Quantifier::All);
-        if (kind == equal || kind == unequal)
-            && let ast::QueryBody::Select(select) = &query.body
+        let is_tested = |select: &ast::Select| match kind {
+            kind if kind == equal || kind == unequal => true,
+            SubqueryKind::Quantified(CmpOp::Eq | CmpOp::Ne, _) => !select.from.is_empty(),
+            _ => false,
+        };
+        if let ast::QueryBody::Select(select) = &query.body
+            && is_tested(select)
         {
             for (operand, item) in operands.iter().zip(&select.items) {
                 if let ast::SelectItem::Expr {

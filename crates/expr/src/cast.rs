@@ -31,7 +31,7 @@ pub fn cast<'a>(value: Val<'a>, from: &SqlType, to: &SqlType, env: &Env) -> Resu
         Date => to_date(value, env),
         DateTime | Timestamp => to_datetime(value, to.scale, env),
         Time => to_time(value, to.scale, env),
-        Json => to_json(value, from),
+        Json => to_json(value),
         _ if to.is_string() => to_string(value, from, to, env),
         _ => Ok(value),
     }
@@ -131,15 +131,12 @@ fn to_year<'a>(value: Val<'a>, env: &Env) -> Result<Val<'a>> {
     Ok(Val::UInt(year as u64))
 }
 
-/// A text is read as a document, anything else becomes one.
-fn to_json<'a>(value: Val<'a>, from: &SqlType) -> Result<Val<'a>> {
+/// A text is read as a document, anything else becomes one. Conditions and bytes are the caller's.
+fn to_json<'a>(value: Val<'a>) -> Result<Val<'a>> {
     let text = match &value {
         Val::Json(_) => return Ok(value),
-        Val::Str(_) if from.is_binary_string() => {
-            return Err(super::json::binary_text());
-        }
         Val::Str(text) => text,
-        other => return Ok(Val::json(&super::json::stored_json(other, from))),
+        other => return Ok(Val::json(&super::json::value_json(other))),
     };
     match tidemark_types::json::Json::parse(&String::from_utf8_lossy(text)) {
         Ok(doc) => Ok(Val::json(&doc)),

@@ -40,7 +40,10 @@ impl Expr {
             Node::Bit(op, pair) => arith::bit(*op, pair, ctx),
             Node::BitNot(e) => match e.eval(ctx)? {
                 Val::Null => Ok(Val::Null),
-                value => Ok(Val::UInt(!value.to_bits(ctx.env)?)),
+                Val::Str(bytes) if self.ty.is_string() => {
+                    Ok(Val::string(bytes.iter().map(|b| !b).collect::<Vec<u8>>()))
+                }
+                value => Ok(Val::UInt(!value.to_operand_bits(ctx.env)?)),
             },
             Node::Case {
                 operand,
@@ -174,7 +177,8 @@ fn cast_of<'a>(e: &'a Expr, to: &SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> 
     if matches!(value, Val::Json(_)) {
         value = json::scalar(value, e, to, ctx.env)?;
     }
-    if to.kind == TypeKind::Json && e.is_condition() && !value.is_null() {
+    let part = e.is_condition() || json::is_opaque(&e.ty);
+    if to.kind == TypeKind::Json && part && !value.is_null() {
         return Ok(Val::json(&json::typed_json(&value, e)));
     }
     cast::cast(value, &e.ty, to, ctx.env)

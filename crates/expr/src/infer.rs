@@ -78,7 +78,7 @@ pub(crate) fn text_cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx)
     for (one, other) in [(left, right), (right, left)] {
         let (a, b) = (&one.ty, &other.ty);
         // A number counts as a date beside a column, if it is one.
-        let number = b.is_integer() && param(other) && matches!(one.node, Node::Column(_));
+        let number = b.is_integer() && param(other) && one.is_table_column();
         if a.has_date() && (b.is_temporal() || b.is_string() || number) {
             if number {
                 bind.depends_on_literals.set(true);
@@ -89,7 +89,7 @@ pub(crate) fn text_cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx)
     for (one, other) in [(left, right), (right, left)] {
         let (a, b) = (&one.ty, &other.ty);
         // A text counts as a time beside a column, if it is one.
-        let text = b.is_string() && param(other) && matches!(one.node, Node::Column(_));
+        let text = b.is_string() && param(other) && one.is_table_column();
         if a.kind == TypeKind::Time && (b.kind == TypeKind::Time || text) {
             if text {
                 bind.depends_on_literals.set(true);
@@ -127,6 +127,8 @@ fn collation_of(ty: &SqlType, bind: &BindCtx) -> (Collation, Derivation) {
         (ty.collation, ty.derivation)
     } else if ty.kind == TypeKind::Bit {
         (Collation::BINARY, Derivation::Implicit)
+    } else if ty.kind == TypeKind::Null {
+        (Collation::BINARY, Derivation::Ignorable)
     } else {
         (bind.collation_connection, ty.derivation)
     }
@@ -145,10 +147,7 @@ fn converts(strong: (Collation, Derivation), weak: (Collation, Derivation)) -> b
 /// One step of the rules by which two collations become one; `None` is a conflict.
 fn merge(a: (Collation, Derivation), b: (Collation, Derivation)) -> Option<(Collation, Derivation)> {
     if a.0 == b.0 {
-        // Those that do not mix are compared by code points: what has that collation too decides nothing.
-        let undecided = a.1 == Derivation::None || b.1 == Derivation::None;
-        let derivation = if undecided { Derivation::None } else { a.1.min(b.1) };
-        return Some((a.0, derivation));
+        return Some((a.0, a.1.min(b.1)));
     }
     if a.0.charset() != b.0.charset() {
         if a.0.is_binary() {
@@ -238,17 +237,42 @@ pub(crate) fn common_collation(
     op: &str,
     bind: &BindCtx,
 ) -> Result<(Collation, Derivation)> {
-    let (collation, derivation) = joined_collation(types, op, bind)?;
-    if derivation == Derivation::None {
+    let (collation, derivation) = joined(types, Derivation::Explicit, op, bind)?;
+    // Those that do not mix are joined by code points: of two what follows and has that collation too decides nothing.
+    let undecided =
+        |ty: &&SqlType| ty.is_string() && ty.derivation == Derivation::None && ty.collation == collation;
+    if derivation == Derivation::None || matches!(types, [first, _] if undecided(first)) {
         let all: Vec<_> = types.iter().map(|t| collation_of(t, bind)).collect();
         return Err(illegal_mix(&all, op));
     }
     Ok((collation, derivation))
 }
 
+/// The collation of a search for a pattern, which those that do not mix do not hinder if each operand is made of such.
+pub(crate) fn pattern_collation(types: &[&SqlType; 2], op: &str, bind: &BindCtx) -> Result<Collation> {
+    match types
+        .iter()
+        .all(|ty| ty.is_string() && ty.derivation == Derivation::None)
+    {
+        true => Ok(joined_collation(types, op, bind)?.0),
+        false => Ok(common_collation(types, op, bind)?.0),
+    }
+}
+
 /// The collation of a text made of its operands, which may have none (a conflict that only a comparison minds).
 pub(crate) fn joined_collation(
     types: &[&SqlType],
+    op: &str,
+    bind: &BindCtx,
+) -> Result<(Collation, Derivation)> {
+    joined(types, Derivation::Implicit, op, bind)
+}
+
+/// The same, where a conflict among the operands themselves is settled by what follows and is as strong as `settles`, by nothing weaker:
+/// a COLLATE clause, or a column as well where they are not compared.
+fn joined(
+    types: &[&SqlType],
+    settles: Derivation,
     op: &str,
     bind: &BindCtx,
 ) -> Result<(Collation, Derivation)> {
@@ -259,8 +283,7 @@ pub(crate) fn joined_collation(
     let mut result = *first;
     let mut conflict = false;
     for next in rest {
-        // A conflict among the operands themselves can be settled by something explicit alone.
-        if conflict && next.1 != Derivation::Explicit {
+        if conflict && next.1 > settles {
             continue;
         }
         let decided = result.1 != Derivation::None || next.1 != Derivation::None;
@@ -354,7 +377,10 @@ fn numeric_result(typed: &[&SqlType]) -> SqlType {
         let length = typed.iter().map(|t| t.length).max().unwrap_or(first.length);
         return first.clone().with_length(length);
     }
-    if typed.iter().all(|t| t.kind == TypeKind::Float || t.is_integer())
+    let exact_in_float = |t: &SqlType| t.is_integer() && !matches!(t.kind, TypeKind::Int | TypeKind::Bit);
+    if typed
+        .iter()
+        .all(|t| t.kind == TypeKind::Float || exact_in_float(t))
         && typed.iter().any(|t| t.is_float())
         && typed.iter().any(|t| t.fixed_scale().is_none())
     {

@@ -90,30 +90,20 @@ pub(crate) fn is_opaque(ty: &SqlType) -> bool {
 pub(crate) fn typed_json(value: &Val, e: &Expr) -> Json {
     match value {
         Val::Int(v) if e.is_condition() => Json::Bool(*v != 0),
-        other => stored_json(other, &e.ty),
-    }
-}
-
-/// A value of a type as a part of a document.
-pub(crate) fn stored_json(value: &Val, ty: &SqlType) -> Json {
-    match value {
         Val::Null => Json::Null,
-        other if is_opaque(ty) => opaque(&display(other.borrowed(), ty), ty),
+        bytes if is_opaque(&e.ty) => opaque(bytes, e),
         other => value_json(other),
     }
 }
 
-/// Bytes as MySQL shows them: the number of the type that they have in the protocol, and themselves in base 64.
-fn opaque(bytes: &[u8], ty: &SqlType) -> Json {
-    const VARBINARY: u8 = 15;
-    let kind = match type_byte(ty) {
-        wire::VAR_STRING => VARBINARY,
+/// The bytes of an expression as a part of a document. What is cast to BINARY(n) is of varying length here.
+fn opaque(value: &Val, e: &Expr) -> Json {
+    let kind = match type_byte(&e.ty) {
+        wire::VAR_STRING => wire::VARCHAR,
+        wire::STRING if matches!(e.node, Node::Cast(_)) => wire::VARCHAR,
         kind => kind,
     };
-    Json::String(format!(
-        "base64:type{kind}:{}",
-        data_encoding::BASE64.encode(bytes)
-    ))
+    Json::Opaque(kind, display(value.borrowed(), &e.ty).into_owned())
 }
 
 /// What a complaint about a document calls the expression that it comes from.
@@ -183,7 +173,8 @@ pub(crate) fn text_result(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlTyp
     for arg in std::mem::take(args) {
         args.push(as_text(arg, bind));
     }
-    Ok(SqlType::text(Collation::UTF8MB4_BIN).with_nullable(true))
+    let ty = SqlType::text(Collation::UTF8MB4_BIN).with_nullable(true);
+    Ok(ty.with_collation(Collation::UTF8MB4_BIN, Derivation::Literal))
 }
 
 /// JSON_UNQUOTE, which date arithmetic puts around a document as well as statements do.
@@ -201,6 +192,7 @@ fn unquote<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     }
     match parse(&text) {
         Ok(Json::String(s)) => Ok(Val::string(s)),
+        Ok(bytes @ Json::Opaque(..)) => Ok(Val::string(bytes.form())),
         Ok(_) => Ok(Val::Str(text)),
         Err(e) => Err(invalid(e, 1, "json_unquote")),
     }

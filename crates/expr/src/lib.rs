@@ -37,6 +37,7 @@
 mod aggregate;
 mod arith;
 mod bind;
+mod bit_bytes;
 pub mod build;
 mod cast;
 mod column_type;

@@ -492,6 +492,18 @@ impl Expr {
         self.is_constant_after(false)
     }
 
+    /// Whether it is a column of a table: what an aggregate has found is kept as a column without a name.
+    pub fn is_table_column(&self) -> bool {
+        matches!(self.node, Node::Column(_)) && self.name.is_some()
+    }
+
+    /// Whether a parameter stands in it.
+    pub fn has_parameter(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |e| found |= matches!(e.node, Node::Param(_)));
+        found
+    }
+
     /// The same of a step of a chain, after steps that are constant or not.
     fn is_constant_after(&self, before: bool) -> bool {
         match &self.node {

@@ -136,7 +136,7 @@ impl WindowFunction {
                     true => ty.clone().with_length(u32::MAX),
                     false => ty.clone(),
                 };
-                build::cast(e, to, bind)
+                build::as_column(e, &to, bind)
             }
         });
         Ok(WindowFunction {

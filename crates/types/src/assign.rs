@@ -148,6 +148,11 @@ impl Target<'_> {
             },
             Val::Double(v) => saturating(v.round_ties_even()),
             Val::Float(v) => saturating((*v as f64).round_ties_even()),
+            // A negative number is out of range even where it would be rounded to zero.
+            Val::Decimal(d) if self.ty.unsigned && d.is_negative() => {
+                self.out_of_range()?;
+                return Ok(self.int_val(0));
+            }
             Val::Decimal(d) => d
                 .to_i128()
                 .unwrap_or(if d.is_negative() { i128::MIN } else { i128::MAX }),
@@ -198,6 +203,9 @@ impl Target<'_> {
                 Some(v) => v,
                 None => return Ok(Val::UInt(0)),
             },
+            // Of a year a negative number is none, even where it would be rounded to zero.
+            Val::Decimal(d) if d.is_negative() => -1,
+            Val::Double(v) if *v < 0.0 => -1,
             other => other.to_int(self.env)?,
         };
         let four_digits = text && value.to_text().len() >= 4;
@@ -225,6 +233,10 @@ impl Target<'_> {
                     super::convert::bytes_to_uint(s) as i128
                 }
             }
+            // A double is cut off, a negative decimal is zero; of a negative integer the bits count, as too many.
+            Val::Double(v) => i128::from(*v as i64 as u64),
+            Val::Float(v) => i128::from(*v as i64 as u64),
+            Val::Decimal(d) if d.is_negative() => 0,
             other => other.to_int(self.env)?,
         };
         if !(0..=max).contains(&number) {
@@ -310,7 +322,7 @@ impl Target<'_> {
         } else {
             max.neg()
         };
-        if rounded > max || rounded < low {
+        if rounded > max || rounded < low || self.ty.unsigned && number.is_negative() {
             self.out_of_range()?;
             return Ok(Val::Decimal(if rounded > max { max } else { low }));
         }

@@ -42,10 +42,16 @@ impl<'a> Conversion<'a> {
     /// A fault in a value: an error where the statement is strict about what it writes, else a warning.
     #[inline]
     pub fn complain(&self, error: SqlError) -> Result<()> {
-        if self.strict && self.writes {
-            return Err(error);
-        }
+        self.fail(error.clone())?;
         self.warnings.warn(error);
         Ok(())
+    }
+
+    /// An error where the statement is strict about what it writes.
+    pub fn fail(&self, error: SqlError) -> Result<()> {
+        match self.strict && self.writes {
+            true => Err(error),
+            false => Ok(()),
+        }
     }
 }

@@ -192,6 +192,16 @@ impl<'a> Val<'a> {
         Ok(self.to_int(env)? as u64)
     }
 
+    /// As an operand of which the bits count: what is no integer, or the text of one, is no greater than the greatest signed one.
+    pub fn to_operand_bits(&self, env: &Conversion) -> Result<u64> {
+        Ok(match self {
+            Val::Double(_) | Val::Float(_) | Val::Decimal(_) => {
+                self.to_int(env)?.min(i64::MAX as i128) as u64
+            }
+            _ => self.to_bits(env)?,
+        })
+    }
+
     /// As an exact number; a text that is none gives what it begins with, and a complaint.
     pub fn to_decimal(&self, env: &Conversion) -> Result<Decimal> {
         Ok(match self {

@@ -63,6 +63,8 @@ pub mod wire {
     pub const DATETIME: u8 = 12;
     /// YEAR
     pub const YEAR: u8 = 13;
+    /// VARCHAR and VARBINARY, as documents call them.
+    pub const VARCHAR: u8 = 15;
     /// BIT
     pub const BIT: u8 = 16;
     /// JSON

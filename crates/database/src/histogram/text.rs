@@ -2,13 +2,13 @@
 //! also the form in which it is stored.
 //!
 //! A bucket of a singleton is `[value, share up to it]`, one of an equi-height histogram `[lower, upper, share up to it,
-//! different values]`. Texts stand there in base64, dates and times as strings, members of ENUM and SET as numbers.
+//! different values]`. Texts stand there as bytes, in base64, dates and times as strings, members of ENUM and SET as numbers.
 
 use super::{Bucket, Histogram, key};
 use crate::types::json::Json;
+use crate::types::meta::wire;
 use crate::types::temporal::parse;
 use crate::types::{Collation, DateTime, Decimal, SqlMode, SqlType, TypeKind, Val, Value};
-use data_encoding::BASE64;
 
 const BUCKETS: &str = "buckets";
 const DATA_TYPE: &str = "data-type";
@@ -21,9 +21,6 @@ const TYPE: &str = "histogram-type";
 const SPECIFIED: &str = "number-of-buckets-specified";
 const SINGLETON: &str = "singleton";
 const EQUI_HEIGHT: &str = "equi-height";
-/// What MySQL writes before the base64 of a text: the type of its column inside.
-const TEXT_MARK: &str = "base64:type254:";
-const LINE: usize = 76;
 /// So far may the shares miss 1.
 const TOLERANCE: f64 = 1e-4;
 
@@ -61,20 +58,11 @@ fn json_of(value: &Value) -> Json {
         Val::Float(v) => Json::Double(f64::from(*v)),
         Val::Double(v) => Json::Double(*v),
         Val::Decimal(v) => Json::Decimal(v.to_string()),
-        Val::Str(text) => Json::String(format!("{TEXT_MARK}{}", in_lines(&BASE64.encode(text)))),
+        Val::Str(text) => Json::Opaque(wire::STRING, text.to_vec()),
         Val::Date(v) => Json::Date(*v),
         Val::Time(v) => Json::Time(*v),
         Val::DateTime(v) => Json::DateTime(*v),
     }
-}
-
-/// With an end of line behind every 76 digits.
-fn in_lines(digits: &str) -> String {
-    let lines: Vec<&str> = (0..digits.len())
-        .step_by(LINE)
-        .map(|from| &digits[from..digits.len().min(from + LINE)])
-        .collect();
-    lines.join("\n")
 }
 
 fn number(v: u64) -> Json {
@@ -96,10 +84,10 @@ fn value_of(json: &Json, ty: &SqlType) -> Option<Value> {
     Some(match data_type(ty) {
         "double" => Val::Double(json.to_string().parse().ok()?),
         "decimal" => Val::Decimal(Decimal::parse(&json.to_string())?),
-        "string" => {
-            let digits = text()?.strip_prefix(TEXT_MARK)?.replace('\n', "");
-            Val::string(BASE64.decode(digits.as_bytes()).ok()?)
-        }
+        "string" => match json {
+            Json::Opaque(_, bytes) => Val::string(bytes.as_slice()),
+            _ => return None,
+        },
         "date" => Val::Date(parse::datetime(text()?.as_bytes(), mode)?.value.date),
         "datetime" => Val::DateTime(DateTime {
             fsp: ty.scale,

@@ -1,30 +1,33 @@
 //! Constructors of comparisons and of the logic that joins them. A literal becomes here what it is compared with.
 
 use super::literal::{bool_literal, int_literal, literal, type_of_value};
-use super::{BindCtx, as_number, as_text, boolean, cast, part_of_document};
+use super::{BindCtx, as_number, as_text, boolean, expr, json_constant, part_of_document, sum_as_double};
 use crate::compare::plain_number;
 use crate::env::{Env, EvalCtx, NoSession, NoSubqueries};
-use crate::function::Volatility;
+use crate::function::{FuncDef, Volatility, stable};
 use crate::infer::{common_collation, illegal_mix_of, number_kind, text_cmp_kind};
 use crate::json::is_opaque;
-use crate::node::{CmpOp, Expr, InSet, Node, NumKind};
+use crate::node::{CmpOp, Expr, Node, NumKind};
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::temporal::parse;
 use tidemark_types::{
-    CmpKind, Collation, Date, Decimal, SqlMode, SqlType, TimeZone, TypeKind, Val, Value, Warnings,
+    CmpKind, Collation, Date, Decimal, Derivation, SqlMode, SqlType, Time, TimeZone, TypeKind, Val, Value,
+    Warnings,
 };
 
 /// Where a comparison stands.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+pub(super) enum Place {
     /// By itself: a text literal beside a date must be one.
     Alone,
+    /// In NULLIF: the same, but a text beside a DATE keeps its time.
+    Chosen,
     /// One of several, as in BETWEEN, in a list or in rows of one: a text that is no date is no error but equals nothing, with a warning.
     OneOfSeveral,
 }
 
 /// The operands of a comparison, literals turned into what they are compared with, and the kind of comparison.
-fn comparable(
+pub(super) fn comparable(
     place: Place,
     left: Expr,
     right: Expr,
@@ -33,7 +36,18 @@ fn comparable(
 ) -> Result<(CmpKind, Expr, Expr)> {
     let kinds = [left.ty.kind, right.ty.kind];
     if kinds.contains(&TypeKind::Json) && !kinds.contains(&TypeKind::Null) {
-        return Ok((CmpKind::Json, beside_json(left), beside_json(right)));
+        let (left_value, right_value) = match place {
+            Place::OneOfSeveral => (None, None),
+            _ => (
+                json_constant::beside(&left, &right, bind),
+                json_constant::beside(&right, &left, bind),
+            ),
+        };
+        if left_value.is_none() && right_value.is_none() {
+            return Ok((CmpKind::Json, beside_json(left), beside_json(right)));
+        }
+        let (left, right) = (left_value.unwrap_or(left), right_value.unwrap_or(right));
+        return text_comparable(place, left, right, op, bind);
     }
     text_comparable(place, left, right, op, bind)
 }
@@ -49,7 +63,7 @@ fn text_comparable(
     let (left, right) = if left.ty.is_string() && right.ty.is_string() {
         (as_text(left, bind), as_text(right, bind))
     } else if left.ty.is_numeric() || right.ty.is_numeric() {
-        (as_number(left), as_number(right))
+        (sum_as_double(as_number(left)), sum_as_double(as_number(right)))
     } else {
         (left, right)
     };
@@ -68,15 +82,54 @@ fn text_comparable(
         read => read,
     };
     let (read_left, read_right) = (read(&left, &right)?, read(&right, &left)?);
-    if place == Place::Alone {
+    if place != Place::OneOfSeveral {
         let constants = [(&left, &right), (&right, &left)].into_iter();
         let dates = constants.filter_map(|(one, other)| DateConstant::of(one, other));
         bind.dates.borrow_mut().extend(dates);
     }
     let left = read_left.unwrap_or(left);
     let right = read_right.unwrap_or(right);
+    let (left, right) = match place {
+        Place::Alone if is_date_beside(&left, &right) => (read_as(left, SqlType::date()), right),
+        Place::Alone if is_date_beside(&right, &left) => (left, read_as(right, SqlType::date())),
+        _ => (left, right),
+    };
     let kind = text_cmp_kind(&left, &right, op, bind)?;
     Ok((kind, left, right))
+}
+
+/// Whether it is a text beside a DATE, both different from row to row: then it is read as a date, and its time does not count.
+fn is_date_beside(text: &Expr, other: &Expr) -> bool {
+    other.ty.kind == TypeKind::Date && text.ty.is_string() && varies(text) && varies(other)
+}
+
+/// Whether it is not the same for all rows.
+pub(super) fn varies(e: &Expr) -> bool {
+    !e.columns().is_empty()
+}
+
+/// A text read as a DATE or DATETIME. One that is none has left a warning and counts as the zero date.
+pub(super) fn read_as(text: Expr, ty: SqlType) -> Expr {
+    static FUNCTION: FuncDef = stable(
+        "date_of_text",
+        (1, 1),
+        |_, _| Ok(SqlType::date()),
+        |args, ty, ctx| {
+            let value = args[0].eval(ctx)?;
+            if value.is_null() {
+                return Ok(Val::Null);
+            }
+            let moment = value.to_datetime(ctx.env)?.unwrap_or_default();
+            Ok(match ty.kind {
+                TypeKind::Date => Val::Date(moment.date),
+                _ => Val::DateTime(moment),
+            })
+        },
+    );
+    expr(
+        ty.with_nullable(text.ty.nullable),
+        Node::Call(&FUNCTION, vec![text]),
+    )
 }
 
 /// Error 1525 for a text that stands beside a date and is none, now or, if its value is not known yet, when the statement runs.
@@ -93,22 +146,23 @@ pub(crate) fn check_date(text: &Expr, date: &Expr, bind: &BindCtx) -> Result<()>
     }
 }
 
-/// What is compared with a document: a boolean is one there, and bytes are bytes, which their values do not say.
-fn beside_json(e: Expr) -> Expr {
-    if e.is_condition() || is_opaque(&e.ty) {
-        part_of_document(e)
-    } else {
-        e
+/// What is compared with a document: a boolean is one there, and bytes are bytes, which their values do not say. A date or a
+/// decimal that was cast to a document is what it was before, which the text of the document does not say.
+pub(super) fn beside_json(e: Expr) -> Expr {
+    match e.node {
+        Node::Cast(inner) if inner.ty.is_temporal() || inner.ty.kind == TypeKind::Decimal => *inner,
+        _ if e.is_condition() || is_opaque(&e.ty) => part_of_document(e),
+        node => Expr { node, ..e },
     }
 }
 
-fn is_literal(e: &Expr) -> bool {
+pub(super) fn is_literal(e: &Expr) -> bool {
     matches!(e.node, Node::Literal(_))
 }
 
 /// Whether it is a column of type YEAR, not another expression of that type.
 fn is_year_column(e: &Expr) -> bool {
-    e.ty.kind == TypeKind::Year && matches!(e.node, Node::Column(_))
+    e.ty.kind == TypeKind::Year && e.is_table_column()
 }
 
 /// With `years`, two digits beside a column of years are one.
@@ -144,23 +198,22 @@ fn exact_literal(e: Expr, other: &Expr, years: bool) -> Expr {
 
 /// The year that a constant is beside a column of years.
 fn constant_year(e: &Expr) -> Option<i64> {
-    if !e.is_constant() || has_other_source(e) {
-        return None;
-    }
-    let (warnings, zone) = (Warnings::default(), TimeZone::UTC);
-    let env = Env::new(&NoSession, &NoSubqueries, &warnings, &zone);
-    year_of(&e.eval_owned(&env.ctx()).ok()?)
+    year_of(&constant(e)?)
 }
 
 /// The year that a number, or the text of one, is beside a column of years; a fraction is rounded.
-fn year_of(value: &Value) -> Option<i64> {
+pub(super) fn year_of(value: &Value) -> Option<i64> {
     let number = match value {
         Val::Str(text) => plain_number(text).filter(|d| d.scale() == 0)?,
         Val::Int(n) => Decimal::from(*n),
         Val::Decimal(d) => d.round(0),
-        Val::Double(d) if d.abs() < 1e4 => Decimal::from(d.round() as i64),
+        Val::Double(d) if d.abs() < 1e4 => Decimal::from(d.round_ties_even() as i64),
         _ => return None,
     };
+    // A negative number is none, even where it would be rounded to zero.
+    if matches!(value, Val::Decimal(d) if d.is_negative()) || matches!(value, Val::Double(d) if *d < 0.0) {
+        return None;
+    }
     match i64::try_from(number.to_i128()?).ok()? {
         0 if matches!(value, Val::Str(_)) => Some(2000),
         n @ 1..70 => Some(n + 2000),
@@ -173,16 +226,26 @@ fn year_of(value: &Value) -> Option<i64> {
 /// A literal as the date or time that it is beside `other`. A text beside a date must be one, as in MySQL. Beside a column, or
 /// where `listed` with others, a text may be a time, and a number a date or time; else times count as texts beside a text,
 /// and dates and times as numbers beside a number.
-fn temporal_literal_beside(e: &Expr, other: &Expr, listed: bool, bind: &BindCtx) -> Result<Option<Expr>> {
+pub(super) fn temporal_literal_beside(
+    e: &Expr,
+    other: &Expr,
+    listed: bool,
+    bind: &BindCtx,
+) -> Result<Option<Expr>> {
     let Node::Literal(value) = &e.node else {
         return Ok(None);
     };
-    let listed = listed || matches!(other.node, Node::Column(_));
+    let several = listed;
+    let listed = listed || other.is_table_column();
     let read = match (value, other.ty.kind) {
         (Val::Int(_), _) | (Val::Str(_), TypeKind::Time) if !listed => None,
-        (Val::Str(s), TypeKind::Time) => parse::time(s, bind.sql_mode)
-            .filter(|(_, whole)| *whole)
-            .map(|(t, _)| Val::Time(t)),
+        // In a list of several a date is its midnight.
+        (Val::Str(s), TypeKind::Time) => match parse::time(s, bind.sql_mode) {
+            Some((time, true)) => Some(Val::Time(time)),
+            _ => date_of(s, bind.sql_mode)
+                .filter(|read| several && !read.truncated)
+                .map(|read| Val::Time(Time::new(read.value.micros_of_day(), read.value.fsp))),
+        },
         (Val::Int(n), TypeKind::Time) => parse::number_to_time(*n as i128, *n < 0, 0.0, 0)
             .filter(|(_, whole)| *whole)
             .map(|(t, _)| Val::Time(t)),
@@ -213,10 +276,12 @@ pub struct DateConstant {
 }
 
 impl DateConstant {
-    /// Error 1525 if the text is no date.
+    /// Error 1525 if the text is no date; 1292 where the statement is strict about what it writes.
     pub fn check(&self, ctx: &EvalCtx) -> Result<()> {
         match self.text.eval(ctx)? {
             Val::Str(text) if date_of(&text, ctx.env.sql_mode).is_none() => {
+                let shown = tidemark_types::convert::excerpt(&text);
+                ctx.env.fail(SqlError::incorrect_value("datetime", &shown))?;
                 Err(not_temporal(&self.ty, &text))
             }
             _ => Ok(()),
@@ -225,8 +290,7 @@ impl DateConstant {
 
     /// `None`: the first is no such text beside the second.
     fn of(text: &Expr, other: &Expr) -> Option<DateConstant> {
-        let mut later = false;
-        text.walk(&mut |e| later |= matches!(e.node, Node::Param(_)));
+        let later = text.has_parameter();
         let is_text = text.ty.is_string() && !text.ty.is_member() && !other.ty.is_string();
         let is_fixed = text.columns().is_empty() && (later || text.is_constant()) && !is_literal(text);
         let steady = !has_other_source(text);
@@ -238,7 +302,7 @@ impl DateConstant {
 }
 
 /// Whether the session, a query or the clock has a say in an expression.
-fn has_other_source(e: &Expr) -> bool {
+pub(super) fn has_other_source(e: &Expr) -> bool {
     let mut found = false;
     e.walk(&mut |e| {
         found |= match &e.node {
@@ -250,10 +314,9 @@ fn has_other_source(e: &Expr) -> bool {
     found
 }
 
-/// A text as a date, which a time alone is not.
+/// A text as a date that the SQL mode allows.
 pub(crate) fn date_of(text: &[u8], mode: SqlMode) -> Option<parse::ParsedDateTime> {
-    let clock = text.iter().find(|b| b.is_ascii_punctuation()) == Some(&b':');
-    parse::datetime(text, mode).filter(|_| !clock)
+    parse::datetime(text, mode).filter(|parsed| parse::acceptable(parsed, mode))
 }
 
 fn not_temporal(ty: &SqlType, text: &[u8]) -> SqlError {
@@ -274,12 +337,17 @@ pub fn compare(op: CmpOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Exp
     compare_in(Place::Alone, op, left, right, bind)
 }
 
+/// The comparison of NULLIF.
+pub(crate) fn compare_chosen(left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
+    compare_in(Place::Chosen, CmpOp::Eq, left, right, bind)
+}
+
 fn compare_in(place: Place, op: CmpOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
     let (kind, left, right) = comparable(place, left, right, op.symbol(), bind)?;
     Ok(compare_as(op, kind, left, right))
 }
 
-fn compare_as(op: CmpOp, kind: CmpKind, left: Expr, right: Expr) -> Expr {
+pub(super) fn compare_as(op: CmpOp, kind: CmpKind, left: Expr, right: Expr) -> Expr {
     let nullable = op != CmpOp::NullSafeEq && (left.ty.nullable || right.ty.nullable || kind_may_fail(kind));
     boolean(nullable, Node::Compare(op, kind, Box::new([left, right])))
 }
@@ -381,24 +449,79 @@ pub(crate) fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
 
 /// `e BETWEEN low AND high`. A column of numbers or moments between constants is compared with each as with one alone; else the
 /// three are compared as one kind.
+///
+/// Between a constant and itself it is equal to that, and then a document is compared as one, and a text beside a date must be a date.
 pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
+    let as_document = e.ty.kind == TypeKind::Json;
+    let as_date = e.ty.has_date() && low.ty.is_string() && high.ty.is_string();
+    if !negated && (as_document || as_date) && are_one_constant(&low, &high, bind) {
+        return compare(CmpOp::Eq, e, low, bind);
+    }
     let is_bound = |e: &Expr| e.columns().is_empty();
-    let exact = e.ty.is_numeric() || e.ty.is_temporal();
-    if exact && matches!(e.node, Node::Column(_)) && is_bound(&low) && is_bound(&high) {
+    let as_dates = e.ty.kind == TypeKind::Time && (low.ty.has_date() || high.ty.has_date());
+    let exact = e.ty.is_numeric() || e.ty.is_temporal() && !as_dates;
+    if exact && e.is_table_column() && is_bound(&low) && is_bound(&high) {
         return between_bounds(e, low, high, negated, bind);
     }
+    let bound = |bound: Expr| match is_year_column(&e) {
+        // Two digits beside a column of years are one, whatever the other bound is.
+        true => {
+            if bound.has_parameter() {
+                bind.depends_on_literals.set(true);
+            }
+            exact_literal(bound, &e, true)
+        }
+        false => bound,
+    };
+    let (low, high) = (bound(low), bound(high));
     let kind = kind_of_three([&e, &low, &high], bind)?;
     let date = [&e, &low, &high].into_iter().find(|e| e.ty.has_date()).cloned();
+    let clock_text = |e: &Expr| e.ty.kind == TypeKind::Time && !e.is_table_column();
     let prepared = |e: Expr| match (kind, &date) {
         (CmpKind::Str(_), _) => as_text(e, bind),
         (CmpKind::DateTime, Some(date)) if is_literal(&e) && e.ty.is_string() => {
             let read = temporal_literal_beside(&e, date, true, bind);
             read.ok().flatten().unwrap_or(e)
         }
-        (CmpKind::Int | CmpKind::Decimal | CmpKind::Double, _) => as_number(e),
+        // A time that is no column is the date that its text may be taken for.
+        (CmpKind::DateTime, _) if clock_text(&e) => {
+            let ty = SqlType::varchar(e.ty.display_length(), bind.collation_connection);
+            let ty = ty.with_nullable(e.ty.nullable);
+            expr(ty, Node::Cast(Box::new(e)))
+        }
+        (CmpKind::Int | CmpKind::Decimal | CmpKind::Double, _) => sum_as_double(as_number(e)),
         _ => e,
     };
     Ok(between_as((kind, kind), [e, low, high].map(prepared), negated))
+}
+
+/// Whether two constants have one value.
+fn are_one_constant(low: &Expr, high: &Expr, bind: &BindCtx) -> bool {
+    if low.ty.kind != high.ty.kind || has_other_source(low) || has_other_source(high) {
+        return false;
+    }
+    if [low, high].iter().any(|e| e.has_parameter()) {
+        bind.depends_on_literals.set(true);
+        return false;
+    }
+    match (constant(low), constant(high)) {
+        (Some(Val::Str(low_text)), Some(Val::Str(high_text))) => {
+            let kind = text_cmp_kind(low, high, "=", bind);
+            matches!(kind, Ok(CmpKind::Str(c)) if c.compare(&low_text, &high_text).is_eq())
+        }
+        (Some(low), Some(high)) => !low.is_null() && low == high,
+        _ => false,
+    }
+}
+
+/// The value of a constant; `None` is an error, or no constant.
+pub(crate) fn constant(e: &Expr) -> Option<Value> {
+    if !e.is_constant() || has_other_source(e) {
+        return None;
+    }
+    let (warnings, zone) = (Warnings::default(), TimeZone::UTC);
+    let env = Env::new(&NoSession, &NoSubqueries, &warnings, &zone);
+    e.eval_owned(&env.ctx()).ok()
 }
 
 fn between_as((low, high): (CmpKind, CmpKind), args: [Expr; 3], negated: bool) -> Expr {
@@ -462,12 +585,21 @@ fn between_bounds(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx)
 }
 
 /// The collation under which texts are compared with several others, if all are texts: one for all. Errors 1267, 1270, 1271.
-fn collation_of_all<'e>(
+pub(super) fn collation_of_all<'e>(
     operands: impl IntoIterator<Item = &'e Expr>,
     op: &str,
     bind: &BindCtx,
 ) -> Result<Option<Collation>> {
-    let types: Vec<&SqlType> = operands.into_iter().map(|operand| &operand.ty).collect();
+    // A document beside texts is one of code points.
+    let document =
+        SqlType::text(Collation::UTF8MB4_BIN).with_collation(Collation::UTF8MB4_BIN, Derivation::Implicit);
+    let types: Vec<&SqlType> = operands
+        .into_iter()
+        .map(|operand| match operand.ty.kind {
+            TypeKind::Json => &document,
+            _ => &operand.ty,
+        })
+        .collect();
     match types.iter().all(|ty| ty.is_string()) {
         true => Ok(Some(common_collation(&types, op, bind)?.0)),
         false => Ok(None),
@@ -475,7 +607,7 @@ fn collation_of_all<'e>(
 }
 
 /// Texts whose collations do not mix, among several operands: the error names all of them.
-fn of_several(error: SqlError, types: &[SqlType], op: &str) -> SqlError {
+pub(super) fn of_several(error: SqlError, types: &[SqlType], op: &str) -> SqlError {
     match types.len() > 2 && error.code == er::CANT_AGGREGATE_2COLLATIONS {
         true => illegal_mix_of(&types.iter().collect::<Vec<_>>(), op),
         false => error,
@@ -483,7 +615,7 @@ fn of_several(error: SqlError, types: &[SqlType], op: &str) -> SqlError {
 }
 
 /// A comparison of texts under that collation.
-fn under(kind: CmpKind, of_all: Option<Collation>) -> CmpKind {
+pub(super) fn under(kind: CmpKind, of_all: Option<Collation>) -> CmpKind {
     match (kind, of_all) {
         (CmpKind::Str(_), Some(collation)) => CmpKind::Str(collation),
         _ => kind,
@@ -491,186 +623,4 @@ fn under(kind: CmpKind, of_all: Option<Collation>) -> CmpKind {
 }
 
 /// What comparison with a list of several is called, in which two digits are no year.
-const IN_LIST: &str = " IN ";
-
-/// Lists from this length on are searched, not walked.
-const SET_MIN: usize = 8;
-
-pub(crate) fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -> Result<Expr> {
-    let mut nullable = e.ty.nullable;
-    let mut candidates = Vec::with_capacity(list.len());
-    let mut value = as_number_beside(e, &list);
-    let (op, place) = match list.len() {
-        1 => ("=", Place::Alone),
-        _ => (IN_LIST, Place::OneOfSeveral),
-    };
-    let several = list.len() > 1;
-    let of_all = match several {
-        true => collation_of_all(std::iter::once(&value).chain(&list), op, bind)?,
-        false => None,
-    };
-    let types: Vec<SqlType> = std::iter::once(&value)
-        .chain(&list)
-        .map(|e| e.ty.clone())
-        .collect();
-    let dates = several && are_dates_beside(&value, &list, bind);
-    let all_dates = several && are_all_dates(&value, &list);
-    let time = first_time(&value, &list).filter(|_| several).cloned();
-    if time.is_some()
-        && std::iter::once(&value)
-            .chain(&list)
-            .any(|e| matches!(e.node, Node::Param(_)))
-    {
-        bind.depends_on_literals.set(true);
-    }
-    if let Some(time) = &time
-        && let Some(read) = temporal_literal_beside(&value, time, true, bind)?
-    {
-        value = read;
-    }
-    for mut candidate in list {
-        nullable |= candidate.ty.nullable;
-        let beside = time.as_ref().or(dates.then_some(&value));
-        if let Some(beside) = beside
-            && let Some(read) = temporal_literal_beside(&candidate, beside, true, bind)?
-        {
-            candidate = read;
-        }
-        let mixed = |error| of_several(error, &types, op);
-        let (kind, left, right) = comparable(place, value, candidate, op, bind).map_err(mixed)?;
-        value = left;
-        let is_null = right.ty.kind == TypeKind::Null;
-        candidates.push((
-            if all_dates && !is_null {
-                CmpKind::DateTime
-            } else {
-                under(kind, of_all)
-            },
-            right,
-        ));
-    }
-    let set = in_set(&candidates);
-    Ok(boolean(
-        nullable,
-        Node::In {
-            negated,
-            value: Box::new(value),
-            list: candidates,
-            set,
-        },
-    ))
-}
-
-/// The value is compared with each candidate, so it may change into a number only if all are.
-fn as_number_beside(e: Expr, list: &[Expr]) -> Expr {
-    if list.iter().all(|c| c.ty.is_numeric()) {
-        as_number(e)
-    } else {
-        e
-    }
-}
-
-/// Whether a value and its list are compared as dates throughout: where they are texts and dates, and one is a date.
-fn are_all_dates(value: &Expr, list: &[Expr]) -> bool {
-    let all = || std::iter::once(value).chain(list).map(|e| &e.ty);
-    all().any(SqlType::has_date)
-        && all().all(|ty| ty.has_date() || ty.is_string() || ty.kind == TypeKind::Null)
-}
-
-/// The time that makes times of all texts among a value and its list, where there is nothing else.
-fn first_time<'a>(value: &'a Expr, list: &'a [Expr]) -> Option<&'a Expr> {
-    let all = || std::iter::once(value).chain(list);
-    let fits = |ty: &SqlType| matches!(ty.kind, TypeKind::Time | TypeKind::Null) || ty.is_string();
-    all()
-        .find(|e| e.ty.kind == TypeKind::Time)
-        .filter(|_| all().all(|e| fits(&e.ty)))
-}
-
-/// Whether the numbers of a list are dates and times beside a value that is no column: where it has nothing but numbers.
-fn are_dates_beside(value: &Expr, list: &[Expr], bind: &BindCtx) -> bool {
-    let is_number = |e: &Expr| e.ty.is_numeric() || e.ty.kind == TypeKind::Null;
-    let is_constant = |e: &Expr| matches!(e.node, Node::Literal(_) | Node::Param(_));
-    let dates = value.ty.is_temporal()
-        && !matches!(value.node, Node::Column(_) | Node::Literal(_))
-        && list.iter().all(|e| is_number(e) && is_constant(e));
-    if dates && list.iter().any(|e| matches!(e.node, Node::Param(_))) {
-        bind.depends_on_literals.set(true);
-    }
-    dates
-}
-
-fn in_set(candidates: &[(CmpKind, Expr)]) -> Option<InSet> {
-    let (first, _) = candidates.first()?;
-    if candidates.len() < SET_MIN || candidates.iter().any(|(kind, _)| kind != first) {
-        return None;
-    }
-    let values = candidates.iter().map(|(_, e)| match &e.node {
-        Node::Literal(v) if !v.is_null() => Some(v),
-        _ => None,
-    });
-    match first {
-        CmpKind::Int => {
-            let mut ints = values
-                .map(|v| v.and_then(int_of))
-                .collect::<Option<Vec<i128>>>()?;
-            ints.sort_unstable();
-            Some(InSet::Int(ints))
-        }
-        CmpKind::Str(collation) => {
-            let key = |v: &Value| {
-                let mut key = Vec::new();
-                collation.sort_key(&v.to_text(), &mut key);
-                key
-            };
-            let mut keys = values.map(|v| v.map(key)).collect::<Option<Vec<Vec<u8>>>>()?;
-            keys.sort_unstable();
-            Some(InSet::Str(*collation, keys))
-        }
-        _ => None,
-    }
-}
-
-fn int_of(value: &Value) -> Option<i128> {
-    match value {
-        Val::Int(v) => Some(*v as i128),
-        Val::UInt(v) => Some(*v as i128),
-        _ => None,
-    }
-}
-
-/// `(a, b) IN ((1, 2), (3, 4))`. What stands in a list of several is compared as what the row has in its place: beside an
-/// integer as an integer, beside a text as a text.
-pub(crate) fn in_rows(row: Vec<Expr>, list: Vec<Vec<Expr>>, negated: bool, bind: &BindCtx) -> Result<Expr> {
-    let one = list.len() == 1;
-    let mut any = Vec::with_capacity(list.len());
-    for candidate in list {
-        if candidate.len() != row.len() || row.is_empty() {
-            return Err(SqlError::operand_columns(row.len()));
-        }
-        let mut equal = Vec::with_capacity(row.len());
-        for (left, right) in row.iter().zip(candidate) {
-            let right = if one {
-                right
-            } else {
-                as_in_row(&left.ty, right, bind)?
-            };
-            let (kind, left, right) = comparable(Place::OneOfSeveral, left.clone(), right, IN_LIST, bind)?;
-            equal.push(compare_as(CmpOp::Eq, kind, left, right));
-        }
-        any.push(and(equal));
-    }
-    let test = or(any);
-    Ok(if negated { not(test) } else { test })
-}
-
-fn as_in_row(beside: &SqlType, e: Expr, bind: &BindCtx) -> Result<Expr> {
-    let fraction = e.ty.is_float() || e.ty.kind == TypeKind::Decimal || e.ty.is_string();
-    if beside.is_integer() && fraction && !e.ty.is_member() {
-        return cast(e, SqlType::bigint(), bind);
-    }
-    if beside.is_string() && !beside.is_member() && e.ty.is_numeric() {
-        let text = SqlType::varchar(e.ty.display_length(), bind.collation_connection);
-        return cast(e, text, bind);
-    }
-    Ok(e)
-}
+pub(super) const IN_LIST: &str = " IN ";

@@ -4,18 +4,24 @@
 //! comes out, and turns literals into the type they are compared with, so that nothing of this is left for the rows.
 
 mod comparison;
+mod json_constant;
 mod literal;
+mod membership;
 
 pub use comparison::*;
 pub use literal::*;
+pub(crate) use membership::*;
 
-use super::function::{FuncDef, def};
-use super::infer::{cmp_kind, common_collation, number_kind, result_type, text_cmp_kind};
-use super::json::{JSON_UNQUOTE, is_opaque, json_type, scalar, text_result, typed_json};
+use super::bit_bytes::{is_bytes, is_on_bytes};
+use super::function::{FuncDef, def, stable};
+use super::infer::{cmp_kind, number_kind, pattern_collation, result_type, text_cmp_kind};
+use super::interval::looks_like_a_date;
+use super::json::{JSON_UNQUOTE, binary_text, is_opaque, json_type, scalar, text_result, typed_json};
 use super::node::*;
 use literal::literal;
 use std::cell::{Cell, RefCell};
 use tidemark_types::error::{Result, SqlError};
+use tidemark_types::temporal::parse;
 use tidemark_types::{Charset, CmpKind, Collation, Decimal, Derivation, SqlMode, SqlType, TypeKind, Val};
 
 /// What types depend on besides the operands.
@@ -74,9 +80,44 @@ pub(crate) fn as_number(e: Expr) -> Expr {
     }
 }
 
-/// A document where a number is wanted is the number in it.
+/// A document where a number is wanted is the number in it, a sum of a text and an interval that of the date or time.
 pub(crate) fn json_as_double(e: Expr) -> Expr {
-    json_as(e, SqlType::double())
+    sum_as_double(json_as(e, SqlType::double()))
+}
+
+/// A sum of a text and an interval or a time, where a number is wanted: the date or time that it is, as a number.
+pub(crate) fn sum_as_double(e: Expr) -> Expr {
+    static FUNCTION: FuncDef = def(
+        "number_of_sum",
+        (1, 1),
+        |_, _| Ok(SqlType::double()),
+        |args, _, ctx| {
+            let Some(text) = super::eval::text(&args[0], ctx)? else {
+                return Ok(Val::Null);
+            };
+            let date = || parse::datetime(&text, ctx.env.sql_mode).map(|read| read.value);
+            let time = || parse::time(&text, ctx.env.sql_mode).map(|(time, _)| Val::Time(time));
+            let moment = match looks_like_a_date(&text) {
+                true if text.contains(&b':') => date().map(Val::DateTime),
+                true => date().map(|moment| Val::Date(moment.date)),
+                false => time(),
+            };
+            let Some(moment) = moment else {
+                return Ok(Val::Null);
+            };
+            Ok(Val::Double(moment.to_f64(ctx.env)?))
+        },
+    );
+    let is_sum = match &e.node {
+        Node::DateAdd { .. } => true,
+        Node::Call(def, _) => matches!(def.name, "addtime" | "subtime" | "timestampadd"),
+        _ => false,
+    };
+    if !is_sum || !e.ty.is_string() {
+        return e;
+    }
+    let ty = SqlType::double().with_nullable(e.ty.nullable);
+    expr(ty, Node::Call(&FUNCTION, vec![e]))
 }
 
 /// A document where a date is wanted is the string in it.
@@ -267,23 +308,31 @@ pub fn neg(e: Expr, _bind: &BindCtx) -> Result<Expr> {
 
 pub(crate) fn bit(op: BitOp, left: Expr, right: Expr) -> Result<Expr> {
     let nullable = left.ty.nullable || right.ty.nullable;
-    let bytes = |e: &Expr| e.ty.is_binary_string() && !e.ty.unsigned;
-    let shift = matches!(op, BitOp::ShiftLeft | BitOp::ShiftRight);
-    if bytes(&left) && (shift || bytes(&right)) {
-        return Err(SqlError::not_supported("bit operations on binary strings"));
+    if is_on_bytes(op, &left, &right) {
+        let shift = matches!(op, BitOp::ShiftLeft | BitOp::ShiftRight);
+        let (length, right) = match shift {
+            true => (left.ty.length, as_bits(right)),
+            false => (left.ty.length.max(right.ty.length), right),
+        };
+        let ty = SqlType::varbinary(length).with_nullable(nullable);
+        return Ok(expr(ty, Node::Bit(op, Box::new([left, right]))));
     }
     let ty = SqlType::bigint_unsigned().with_nullable(nullable);
     Ok(expr(ty, Node::Bit(op, Box::new([as_bits(left), as_bits(right)]))))
 }
 
 pub(crate) fn bit_not(e: Expr) -> Expr {
+    if is_bytes(&e) {
+        let ty = SqlType::varbinary(e.ty.length).with_nullable(e.ty.nullable);
+        return expr(ty, Node::BitNot(Box::new(e)));
+    }
     let ty = SqlType::bigint_unsigned().with_nullable(e.ty.nullable);
     expr(ty, Node::BitNot(Box::new(as_bits(e))))
 }
 
 /// An operand of which the bits count.
 pub(crate) fn as_bits(e: Expr) -> Expr {
-    json_as(as_number(e), SqlType::bigint())
+    sum_as_double(json_as(as_number(e), SqlType::bigint()))
 }
 
 /// `escape` is the ESCAPE clause; the default is a backslash (none under NO_BACKSLASH_ESCAPES).
@@ -295,7 +344,7 @@ pub(crate) fn like(
     bind: &BindCtx,
 ) -> Result<Expr> {
     let (e, pattern) = (as_text(e, bind), as_text(pattern, bind));
-    let (collation, _) = common_collation(&[&e.ty, &pattern.ty], "like", bind)?;
+    let collation = pattern_collation(&[&e.ty, &pattern.ty], "like", bind)?;
     let escape = match escape {
         None if bind.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) => None,
         None => Some('\\'),
@@ -357,7 +406,7 @@ pub(crate) fn searched_in(text: &Expr, pattern: Expr, function: &'static str) ->
 }
 
 pub(crate) fn regexp(e: Expr, pattern: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
-    let (collation, _) = common_collation(&[&e.ty, &pattern.ty], "regexp", bind)?;
+    let collation = pattern_collation(&[&e.ty, &pattern.ty], "regexp", bind)?;
     let pattern = searched_in(&e, pattern, "regexp_like");
     let nullable = e.ty.nullable || pattern.ty.nullable;
     let args = Box::new([as_text(e, bind), as_text(pattern, bind)]);
@@ -390,7 +439,13 @@ pub fn case(
         .into_iter()
         .map(|(when, then)| match &operand {
             None => Ok((CmpKind::Int, json_as_double(when), then)),
-            Some(o) => Ok((text_cmp_kind(o, &when, "case", bind)?, when, then)),
+            Some(o) => {
+                let when = match o.ty.is_numeric() {
+                    true => sum_as_double(when),
+                    false => when,
+                };
+                Ok((text_cmp_kind(o, &when, "case", bind)?, when, then))
+            }
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(expr(
@@ -422,8 +477,17 @@ pub fn assignable(e: Expr, column: &SqlType, bind: &BindCtx) -> Expr {
         return as_number(e);
     }
     if column.kind == TypeKind::Json && is_opaque(&e.ty) {
-        // Bytes are no document: the cast says so.
-        return expr(json_type().with_nullable(e.ty.nullable), Node::Cast(Box::new(e)));
+        static FUNCTION: FuncDef = def(
+            "json_of_bytes",
+            (1, 1),
+            |_, _| Ok(json_type()),
+            |args, _, ctx| match args[0].eval(ctx)? {
+                Val::Null => Ok(Val::Null),
+                _ => Err(binary_text()),
+            },
+        );
+        let ty = json_type().with_nullable(e.ty.nullable);
+        return expr(ty, Node::Call(&FUNCTION, vec![e]));
     }
     let e = if column.is_string() { as_text(e, bind) } else { e };
     let foreign = column.is_string() && column.collation.charset().is_encoded() && e.ty.is_binary_string();
@@ -436,10 +500,12 @@ pub fn assignable(e: Expr, column: &SqlType, bind: &BindCtx) -> Expr {
 
 /// `CAST(e AS ty)`, `CONVERT(e, ty)`.
 pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
-    let e = if ty.is_numeric() {
-        as_number(e)
-    } else {
-        as_text(e, bind)
+    let e = match ty.kind {
+        _ if ty.is_integer() => as_number(e),
+        _ if ty.is_numeric() => sum_as_double(as_number(e)),
+        // The bits of a BIT are bytes in a document, of which the type is known.
+        TypeKind::Json if e.ty.kind == TypeKind::Bit => e,
+        _ => as_text(e, bind),
     };
     ty.nullable = e.ty.nullable || ty.is_temporal() || ty.kind == TypeKind::Year || ty.kind == TypeKind::Json;
     if ty.kind == TypeKind::VarChar && ty.collation.is_binary() && ty.length != u32::MAX {
@@ -447,9 +513,56 @@ pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
         ty.kind = TypeKind::Char;
     }
     if ty.is_string() {
-        ty.derivation = Derivation::Implicit;
+        // What JSON_VALUE returns is no stronger than its document.
+        ty.derivation = match &e.node {
+            Node::Call(def, _) if def.name == "json_value" => Derivation::Literal,
+            _ => Derivation::Implicit,
+        };
     }
     Ok(expr(ty, Node::Cast(Box::new(e))))
+}
+
+/// As a value of a column of that type, in a query with others: bytes are not filled up, and a FLOAT has as many of the digits of its
+/// value as there is room for.
+pub fn as_column(e: Expr, ty: &SqlType, bind: &BindCtx) -> Result<Expr> {
+    static FLOAT: FuncDef = def(
+        "text_of_float",
+        (1, 1),
+        |args, _| Ok(args[0].ty.clone()),
+        |args, ty, ctx| match args[0].eval(ctx)? {
+            Val::Null => Ok(Val::Null),
+            value => Ok(Val::string(fitting_digits(
+                value.to_f64(ctx.env)?,
+                ty.length as usize,
+            ))),
+        },
+    );
+    let is_float = e.ty.kind == TypeKind::Float && e.ty.scale == SqlType::NOT_FIXED;
+    if is_float && ty.is_string() {
+        return Ok(expr(
+            ty.clone().with_nullable(e.ty.nullable),
+            Node::Call(&FLOAT, vec![e]),
+        ));
+    }
+    // The year 0 is a 0 there.
+    let e = match e.ty.kind == TypeKind::Year && ty.is_string() {
+        true => cast(e, SqlType::bigint(), bind)?,
+        false => e,
+    };
+    let mut cast = cast(e, ty.clone(), bind)?;
+    cast.ty.kind = ty.kind;
+    Ok(cast)
+}
+
+/// A double with as many digits as fit into so many characters.
+fn fitting_digits(value: f64, room: usize) -> String {
+    let whole = tidemark_types::convert::format_double(value);
+    let before_point = format!("{:.0}", value.trunc()).len();
+    if whole.len() <= room || whole.contains('e') || before_point + 1 >= room {
+        return whole;
+    }
+    let text = format!("{value:.*}", room - before_point - 1);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// `CONVERT(e USING charset)`
@@ -471,7 +584,7 @@ pub(crate) fn collate(e: Expr, collation: Collation, bind: &BindCtx) -> Result<E
         bind.collation_connection.charset()
     };
     // What a parameter or variable will be is not known yet.
-    let known = e.ty.kind != TypeKind::Null || e.is_constant();
+    let known = e.ty.kind != TypeKind::Null || e.is_constant() || matches!(e.node, Node::Column(_));
     if charset != collation.charset() && known {
         return Err(SqlError::collation_charset_mismatch(
             collation.name(),
@@ -527,6 +640,28 @@ pub(crate) fn date_add(
 
 /// The sum of a date and an interval that is a text, of which a date and time is wanted.
 pub(crate) fn moment_of(mut e: Expr) -> Expr {
+    static TODAY: FuncDef = stable(
+        "moment_of_sum",
+        (1, 1),
+        |_, _| Ok(SqlType::datetime(0)),
+        |args, _, ctx| {
+            let Some(text) = super::eval::text(&args[0], ctx)? else {
+                return Ok(Val::Null);
+            };
+            let value = match parse::time(&text, ctx.env.sql_mode) {
+                Some((time, _)) if !looks_like_a_date(&text) => Val::Time(time),
+                _ => Val::Str(text),
+            };
+            Ok(value.to_datetime(ctx.env)?.map_or(Val::Null, Val::DateTime))
+        },
+    );
+    if e.ty.is_string() && matches!(&e.node, Node::Call(def, _) if matches!(def.name, "addtime" | "subtime"))
+    {
+        return expr(
+            SqlType::datetime(0).with_nullable(true),
+            Node::Call(&TODAY, vec![e]),
+        );
+    }
     let fsp = match &e.node {
         Node::DateAdd { unit, .. } if unit.has_microseconds() => 6,
         Node::DateAdd { .. } => 0,

@@ -8,7 +8,7 @@ use crate::infer::kind_of;
 use crate::infer::{result_type, text_cmp_kind};
 use crate::node::CmpOp;
 use std::cmp::Ordering;
-use tidemark_types::{CmpKind, Conversion, DateTime, Warnings};
+use tidemark_types::{CmpKind, DateTime};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("if", (3, 3), if_type, |args, ty, ctx| {
@@ -113,15 +113,20 @@ fn scaled<'a>(value: Val<'a>, ty: &SqlType) -> Result<Val<'a>> {
 
 /// The comparison is remembered as a third argument that compares the first two.
 fn nullif_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
-    let ty = args[0].ty.clone();
-    let equal = build::compare(CmpOp::Eq, args[0].clone(), args[1].clone(), bind)?;
+    let (ty, other) = (args[0].ty.clone(), args[1].ty.clone());
+    let equal = build::compare_chosen(args[0].clone(), args[1].clone(), bind)?;
     args[1] = equal;
-    let ty = if ty.is_member() {
-        super::text_like_first(args, bind)?
-    } else {
-        ty
+    let ty = match ty.is_member() {
+        true => super::text_like_first(args, bind)?,
+        false => ty,
     };
-    Ok(ty.with_nullable(true))
+    if !(ty.is_string() && other.is_string()) {
+        return Ok(ty.with_nullable(true));
+    }
+    // A text of the collation in which it is compared.
+    let (collation, _) = joined_collation(&[&ty, &other], "nullif", bind)?;
+    let derivation = ty.derivation;
+    Ok(ty.with_collation(collation, derivation).with_nullable(true))
 }
 
 fn nullif<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
@@ -176,7 +181,11 @@ fn extreme<'a>(args: &'a [Expr], ty: &'a SqlType, wanted: Ordering, ctx: &EvalCt
         let value = scaled(to_kind(value, ty, ctx.env)?, ty)?;
         let better = match &best {
             None => true,
-            Some(best) => compare_values(kind, &value, best, ctx.env)? == Some(wanted),
+            // Of equal texts GREATEST has the last, LEAST the first.
+            Some(best) => match compare_values(kind, &value, best, ctx.env)? {
+                Some(Ordering::Equal) => wanted == Ordering::Greater && ty.is_string(),
+                order => order == Some(wanted),
+            },
         };
         if better {
             best = Some(value);
@@ -252,19 +261,28 @@ pub(super) fn same<'a>(a: &'a Expr, b: &'a Expr, bind_kind: CmpKind, ctx: &EvalC
     Ok(holds(CmpOp::Eq, bind_kind, &a.eval(ctx)?, &b.eval(ctx)?, ctx.env)? == Some(true))
 }
 
-/// As what FIELD compares its arguments: texts if all are, integers if all are, else doubles.
+/// As what FIELD compares its arguments: texts if all are, integers if all are, else doubles. NULL may be among them.
 pub(super) fn field_kind(args: &[Expr], op: &str, bind: &BindCtx) -> Result<CmpKind> {
+    let types: Vec<&SqlType> = args
+        .iter()
+        .map(|arg| &arg.ty)
+        .filter(|ty| ty.kind != TypeKind::Null)
+        .collect();
     // Dates are texts here.
-    if args.iter().all(|arg| arg.ty.is_string() || arg.ty.is_temporal()) {
-        let types: Vec<&SqlType> = args.iter().map(|arg| &arg.ty).collect();
-        return Ok(CmpKind::Str(decided_by(types[0], &types, op, bind)?));
+    if types.iter().all(|ty| ty.is_string() || ty.is_temporal()) {
+        return Ok(CmpKind::Str(decided_by(&args[0].ty, &types, op, bind)?));
     }
-    let mut kind = text_cmp_kind(&args[0], &args[1], op, bind)?;
-    for arg in &args[2..] {
-        let next = text_cmp_kind(&args[0], arg, op, bind)?;
-        if next != kind {
-            kind = CmpKind::Double;
-        }
+    let mut kind = None;
+    for arg in &args[1..] {
+        let next = match args[0].ty.is_string() && arg.ty.is_string() {
+            true => CmpKind::Double,
+            false => text_cmp_kind(&args[0], arg, op, bind)?,
+        };
+        kind = Some(if kind.is_none_or(|kind| kind == next) {
+            next
+        } else {
+            CmpKind::Double
+        });
     }
-    Ok(kind)
+    Ok(kind.unwrap_or(CmpKind::Double))
 }

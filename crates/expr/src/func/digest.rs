@@ -27,13 +27,24 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "sha2",
         (2, 2),
-        |args, bind| Ok(hex_text(args, 128, bind)?.with_nullable(true)),
+        |args, bind| {
+            let length = match (build::constant(&args[1]), constant_int(&args[1])) {
+                (None, _) | (_, Some(512)) => 128,
+                (_, Some(384)) => 96,
+                (_, Some(224)) => 56,
+                _ => 64,
+            };
+            Ok(hex_text(args, length, bind)?.with_nullable(true))
+        },
         sha2,
     ),
     def(
         "to_base64",
         (1, 1),
-        |args, bind| hex_text(args, 65_535, bind),
+        |args, bind| {
+            let digits = byte_length(&args[0].ty).div_ceil(3) * 4;
+            hex_text(args, digits + digits.saturating_sub(1) / 76, bind)
+        },
         |args, _, ctx| {
             let bytes = known!(bytes(&args[0], ctx)?);
             // A line feed behind every 76 of the digits but the last.
@@ -43,9 +54,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(Val::string(to_base64(&bytes)))
         },
     ),
-    def("from_base64", (1, 1), binary_text, |args, _, ctx| {
-        Ok(from_base64(&known!(text(&args[0], ctx)?)).map_or(Val::Null, Val::string))
-    }),
+    def(
+        "from_base64",
+        (1, 1),
+        |args, bind| {
+            textual(args, bind);
+            let length = (byte_length(&args[0].ty) / 4 * 3).min(65_535) as u32;
+            Ok(SqlType::varbinary(length).with_nullable(true).literal())
+        },
+        |args, _, ctx| Ok(from_base64(&known!(text(&args[0], ctx)?)).map_or(Val::Null, Val::string)),
+    ),
     volatile("random_bytes", (1, 1), binary_text, |args, _, ctx| {
         let n = known!(int(&args[0], ctx)?);
         if !(1..=1024).contains(&n) {

@@ -1,10 +1,12 @@
 //! JSON functions.
 
 use super::*;
-use crate::json::{JSON_UNQUOTE, json_type, null_member_name, parse, shown, text_result, typed_json};
+use crate::json::{
+    JSON_UNQUOTE, is_opaque, json_type, null_member_name, parse, shown, text_result, typed_json, value_json,
+};
+use tidemark_types::Collation;
 use tidemark_types::error::er;
 use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
-use tidemark_types::{Collation, Conversion, Warnings};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
@@ -15,8 +17,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let value = args[0].eval(ctx)?;
             // What is neither a text nor a document is none, NULL or not.
             let ty = &args[0].ty;
-            let may_be_one =
-                ty.is_string() && !ty.is_member() || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
+            let may_be_one = ty.is_string() && !ty.is_member() && !ty.is_binary_string()
+                || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
             Ok(match &value {
                 _ if !may_be_one => Val::FALSE,
                 Val::Null => Val::Null,
@@ -172,7 +174,22 @@ pub(super) fn one_or_all<'a>(e: &'a Expr, function: &str, ctx: &EvalCtx<'a>) -> 
     }
 }
 
+/// An argument as a part of a document. What chooses among its own arguments gives the chosen one.
 fn to_json<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Json> {
+    if let Node::Call(def, args) = &e.node
+        && matches!(def.name, "ifnull" | "coalesce")
+    {
+        for arg in args {
+            let value = arg.eval(ctx)?;
+            if !value.is_null() {
+                return Ok(match is_opaque(&arg.ty) {
+                    true => typed_json(&value, arg),
+                    false => value_json(&value),
+                });
+            }
+        }
+        return Ok(Json::Null);
+    }
     Ok(typed_json(&e.eval(ctx)?, e))
 }
 

@@ -55,6 +55,7 @@ fn size_of_value(doc: &Json) -> usize {
         Json::UInt(_) | Json::Double(_) => 8,
         Json::String(text) => length_bytes(text.len()) + text.len(),
         Json::Decimal(digits) => 1 + 1 + 2 + decimal_bytes(digits),
+        Json::Opaque(_, bytes) => 1 + length_bytes(bytes.len()) + bytes.len(),
         Json::Date(_) | Json::Time(_) | Json::DateTime(_) => 1 + 1 + 8,
         Json::Array(elements) => size_of_list(elements.iter(), 0, 0),
         Json::Object(members) => {

@@ -47,7 +47,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 use tidemark_types::error::memory::{Reservation, check_memory, reserve_memory};
 use tidemark_types::error::{Result, SqlError};
-use tidemark_types::{SqlType, TypeKind, Val};
+use tidemark_types::{Conversion, SqlType, TimeZone, TypeKind, Val, Warnings};
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
     let tables: [&'static [FuncDef]; 21] = [
@@ -135,9 +135,10 @@ fn any_nullable(args: &[Expr]) -> bool {
 }
 
 /// Text arguments show their types in their text (BIT, ZEROFILL).
-fn textual(args: &mut Vec<Expr>, bind: &BindCtx) {
-    for arg in std::mem::take(args) {
-        args.push(as_text(arg, bind));
+fn textual(args: &mut [Expr], bind: &BindCtx) {
+    for arg in args {
+        let taken = std::mem::replace(arg, build::null());
+        *arg = as_text(taken, bind);
     }
 }
 
@@ -156,7 +157,8 @@ fn text_of(args: &mut Vec<Expr>, length: u64, op: &str, bind: &BindCtx) -> Resul
     Ok(text_type(length, &types, op, bind)?.with_nullable(nullable))
 }
 
-/// The collation of an operation on texts of which one decides, unless its character set cannot hold the others.
+/// The collation of an operation on texts of which one decides, unless its character set cannot hold the others. Bytes beside a
+/// text are read in its character set.
 fn decided_by(
     one: &SqlType,
     all: &[&SqlType],
@@ -165,7 +167,9 @@ fn decided_by(
 ) -> Result<tidemark_types::Collation> {
     let (joined, _) = joined_collation(all, op, bind)?;
     Ok(
-        match one.is_string() && one.collation.charset() == joined.charset() {
+        match one.is_string()
+            && (one.collation.charset() == joined.charset() || one.is_binary_string() || joined.is_binary())
+        {
             true => one.collation,
             false => joined,
         },
@@ -189,6 +193,10 @@ fn text_with(args: &mut [Expr], others: &[usize], length: u64, op: &str, bind: &
     let types: Vec<&SqlType> = std::iter::once(first)
         .chain(others.iter().map(|at| &args[*at].ty))
         .collect();
+    // NULL decides, too, and makes bytes.
+    if first.kind == TypeKind::Null {
+        return text_type(length, &[first], op, bind);
+    }
     let deciding = decided_by(first, &types, op, bind)?;
     match first.is_string() && first.collation == deciding {
         true => text_type(length, &[first], op, bind),
@@ -198,10 +206,29 @@ fn text_with(args: &mut [Expr], others: &[usize], length: u64, op: &str, bind: &
 
 /// A text under the first argument's collation.
 fn text_like_first(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
-    textual(args, bind);
+    textual(&mut args[..1], bind);
     let nullable = any_nullable(args);
     let length = args[0].ty.display_length() as u64;
     Ok(text_type(length, &[&args[0].ty], "function", bind)?.with_nullable(nullable))
+}
+
+/// The value of a constant as an integer.
+fn constant_int(e: &Expr) -> Option<i64> {
+    match build::constant(e)? {
+        Val::Null => None,
+        value => value
+            .to_i64(&Conversion::new(&Warnings::default(), &TimeZone::UTC))
+            .ok(),
+    }
+}
+
+/// Bytes that a text of this type may have.
+fn byte_length(ty: &SqlType) -> u64 {
+    let per_character = match ty.is_string() {
+        true => ty.collation.charset().max_bytes() as u64,
+        false => 1,
+    };
+    ty.display_length() as u64 * per_character
 }
 
 /// A text of the server's making, under the connection's collation.
@@ -237,6 +264,14 @@ fn int<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<i64>> {
     match e.eval(ctx)? {
         Val::Null => Ok(None),
         value => value.to_i64(ctx.env).map(Some),
+    }
+}
+
+/// The argument as bits; `None` is NULL.
+fn bits<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<u64>> {
+    match e.eval(ctx)? {
+        Val::Null => Ok(None),
+        value => value.to_operand_bits(ctx.env).map(Some),
     }
 }
 

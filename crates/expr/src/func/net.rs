@@ -29,7 +29,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "inet_ntoa",
         (1, 1),
-        |args, bind| address_text(args, 31, bind),
+        |_, bind| Ok(server_text(31, true, bind)),
         |args, _, ctx| {
             let n = known!(int(&args[0], ctx)?);
             let Ok(n) = u32::try_from(n) else {

@@ -2,6 +2,7 @@
 
 use super::digest::random_u64;
 use super::*;
+use crate::bit_bytes::is_bytes;
 use crate::env::RandState;
 use crate::infer::{decimal_shape, number_kind};
 use crate::node::NumKind;
@@ -116,7 +117,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "conv",
         (3, 3),
         |args, bind| {
-            textual(args, bind);
+            if args[0].ty.kind != TypeKind::Bit {
+                textual(&mut args[..1], bind);
+            }
             Ok(server_text(64, true, bind))
         },
         conv,
@@ -126,7 +129,11 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         if value.is_null() {
             return Ok(Val::Null);
         }
-        Ok(Val::Int(value.to_bits(ctx.env)?.count_ones() as i64))
+        let ones: i64 = match &value {
+            Val::Str(bytes) if is_bytes(&args[0]) => bytes.iter().map(|b| b.count_ones() as i64).sum(),
+            value => value.to_operand_bits(ctx.env)?.count_ones() as i64,
+        };
+        Ok(Val::Int(ones))
     }),
     def(
         "format",
@@ -188,7 +195,7 @@ fn arctan<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<V
 }
 
 /// An integer made of a number.
-fn number_int(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
+pub(super) fn number_int(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
     numbers(args);
     Ok(SqlType::bigint().with_nullable(any_nullable(args)))
 }

@@ -67,7 +67,22 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "substring",
         (2, 3),
-        |args, bind| part_of_text(args, 2, bind),
+        |args, bind| {
+            let ty = part_of_text(args, 2, bind)?;
+            let whole = args[0].ty.display_length();
+            Ok(match constant_int(&args[1]) {
+                None => ty,
+                Some(from) => {
+                    let left = match from {
+                        1.. => (whole as i64).saturating_sub(from - 1).max(0),
+                        _ if from.saturating_neg() <= whole as i64 => -from,
+                        _ => 0,
+                    };
+                    let length = ty.length.min(left as u32);
+                    ty.with_length(length)
+                }
+            })
+        },
         substring,
     ),
     def(
@@ -80,7 +95,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             };
             let length = (args[0].ty.display_length() as u64).saturating_mul(count);
             let nullable = any_nullable(args);
-            textual(args, bind);
+            textual(&mut args[..1], bind);
             Ok(text_type(length, &[&args[0].ty], "repeat", bind)?.with_nullable(nullable))
         },
         |args, _, ctx| {
@@ -93,7 +108,13 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "space",
         (1, 1),
-        |args, bind| Ok(server_text(65_535, any_nullable(args), bind)),
+        |args, bind| {
+            let length = match (build::constant(&args[0]), constant_int(&args[0])) {
+                (None, _) => u32::MAX as u64,
+                (_, count) => count.unwrap_or(0).max(0) as u64,
+            };
+            Ok(server_text(length, any_nullable(args), bind))
+        },
         |args, _, ctx| {
             let n = known!(int(&args[0], ctx)?).max(0);
             let _room = known!(within_packet(n as u128, "space", ctx)?);
@@ -139,7 +160,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "insert",
         (4, 4),
         |args, bind| {
-            textual(args, bind);
+            textual(&mut args[..1], bind);
+            textual(&mut args[3..], bind);
             let nullable = any_nullable(args);
             let length = args[0].ty.display_length() as u64 + args[3].ty.display_length() as u64;
             Ok(text_with(args, &[3], length, "insert", bind)?.with_nullable(nullable))
@@ -170,11 +192,11 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             if !args[0].ty.is_numeric() {
                 textual(args, bind);
             }
-            Ok(server_text(
-                args[0].ty.display_length() as u64 * 8,
-                nullable,
-                bind,
-            ))
+            let length = match args[0].ty.is_numeric() {
+                true => 16,
+                false => byte_length(&args[0].ty) * 2,
+            };
+            Ok(server_text(length, nullable, bind))
         },
         hex,
     ),
@@ -183,7 +205,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         (1, 1),
         |args, bind| {
             textual(args, bind);
-            let length = args[0].ty.display_length().div_ceil(2).min(65_535);
+            let length = byte_length(&args[0].ty).div_ceil(2).min(65_535) as u32;
             Ok(SqlType::varbinary(length).with_nullable(true).literal())
         },
         |args, _, ctx| {
@@ -238,7 +260,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 .map(|a| a.ty.display_length() as u64)
                 .max()
                 .unwrap_or(0);
-            textual(args, bind);
+            textual(&mut args[1..], bind);
             let types: Vec<&SqlType> = args[1..].iter().map(|a| &a.ty).collect();
             Ok(text_type(length, &types, "elt", bind)?.with_nullable(true))
         },
@@ -258,14 +280,15 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "make_set",
         (2, MANY),
         |args, bind| {
-            let length = args[1..].iter().map(|a| a.ty.display_length() as u64 + 1).sum();
-            textual(args, bind);
+            let texts: u64 = args[1..].iter().map(|a| a.ty.display_length() as u64).sum();
+            let length = texts + args.len() as u64 - 2;
+            textual(&mut args[1..], bind);
             let types: Vec<&SqlType> = args[1..].iter().map(|a| &a.ty).collect();
             let nullable = args[0].ty.nullable;
             Ok(text_type(length, &types, "make_set", bind)?.with_nullable(nullable))
         },
         |args, _, ctx| {
-            let bits = known!(int(&args[0], ctx)?) as u64;
+            let bits = known!(bits(&args[0], ctx)?);
             let mut chosen = Vec::new();
             for (i, arg) in args[1..].iter().enumerate().take(64) {
                 if bits >> i & 1 != 0
@@ -286,16 +309,26 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let ty = text_like_first(args, bind)?;
             Ok(ty.clone().with_length(ty.length.max(4)))
         },
-        |args, _, ctx| Ok(Val::string(soundex(&known!(text(&args[0], ctx)?)))),
+        |args, ty, ctx| {
+            let text = known!(text(&args[0], ctx)?);
+            Ok(Val::string(match ty.collation.is_binary() {
+                // Bytes are letters of ASCII, or none.
+                true => soundex(text.iter().copied().filter(u8::is_ascii).map(char::from)),
+                false => soundex(String::from_utf8_lossy(&text).chars()),
+            }))
+        },
     ),
     def(
         "export_set",
         (3, 5),
         |args, bind| {
             let nullable = any_nullable(args);
-            textual(args, bind);
-            let types: Vec<&SqlType> = args[1..args.len().min(4)].iter().map(|arg| &arg.ty).collect();
-            Ok(text_type(64 * 20, &types, "export_set", bind)?.with_nullable(nullable))
+            let end = args.len().min(4);
+            textual(&mut args[1..end], bind);
+            let types: Vec<&SqlType> = args[1..end].iter().map(|arg| &arg.ty).collect();
+            let length = |place: usize| args.get(place).map_or(1, |arg| arg.ty.display_length() as u64);
+            let longest = length(1).max(length(2)) * 64 + length(3) * 63;
+            Ok(text_type(longest, &types, "export_set", bind)?.with_nullable(nullable))
         },
         export_set,
     ),
@@ -386,7 +419,8 @@ fn substring<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result
 }
 
 fn padded_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
-    textual(args, bind);
+    textual(&mut args[..1], bind);
+    textual(&mut args[2..], bind);
     let length = match &args[1].node {
         crate::Node::Literal(Val::Int(n)) => (*n).max(0) as u64,
         _ => 65_535,
@@ -553,7 +587,7 @@ fn base<'a>(args: &'a [Expr], base: u32, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     // A text, and so a number with a fraction, is cut at its first character that is no digit, without a word.
     let bits = match &value {
         Val::Str(s) => tidemark_types::convert::integer_prefix(s).0 as u64,
-        Val::Decimal(_) | Val::Double(_) => {
+        Val::Decimal(_) | Val::Double(_) | Val::Float(_) => {
             tidemark_types::convert::integer_prefix(&value.to_text()).0 as u64
         }
         other => other.to_bits(ctx.env)?,
@@ -563,12 +597,11 @@ fn base<'a>(args: &'a [Expr], base: u32, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
 
 /// The first letter and the codes of the consonants that follow, each once in a row whatever stands between, at least four
 /// characters. A letter outside of ASCII is as a vowel.
-fn soundex(text: &[u8]) -> Vec<u8> {
+fn soundex(text: impl Iterator<Item = char>) -> Vec<u8> {
     const CODES: &[u8; 26] = b"01230120022455012623010202";
-    let text = String::from_utf8_lossy(text);
     let mut out = String::new();
     let mut last = b'0';
-    for c in text.chars().filter(|c| c.is_alphabetic()) {
+    for c in text.filter(|c| c.is_alphabetic()) {
         let c = c.to_ascii_uppercase();
         let code = match c.is_ascii() {
             true => CODES[(c as u8 - b'A') as usize],
@@ -589,7 +622,7 @@ fn soundex(text: &[u8]) -> Vec<u8> {
 }
 
 fn export_set<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
-    let bits = known!(int(&args[0], ctx)?) as u64;
+    let bits = known!(bits(&args[0], ctx)?);
     let (on, off) = (known!(text(&args[1], ctx)?), known!(text(&args[2], ctx)?));
     let separator = match args.get(3) {
         Some(e) => known!(text(e, ctx)?),

@@ -100,7 +100,15 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(Val::string(charset_collation(&args[0]).weight_string(&text)))
         },
     ),
-    def("substring_index", (3, 3), text_like_first, substring_index),
+    def(
+        "substring_index",
+        (3, 3),
+        |args, bind| {
+            textual(&mut args[1..2], bind);
+            text_like_first(args, bind)
+        },
+        substring_index,
+    ),
 ];
 
 /// The character set that a text argument counts its characters in.
@@ -127,7 +135,7 @@ fn ascii_len(e: &Expr, text: &[u8]) -> usize {
 
 /// An integer that remembers the collation of the search: LOCATE's and its kin's is that of the text which is searched.
 fn search_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType> {
-    textual(args, bind);
+    textual(&mut args[..2], bind);
     let nullable = any_nullable(args);
     let types = [&args[0].ty, &args[1].ty];
     let collation = match op {
@@ -178,7 +186,10 @@ fn locate<'a>(
         return Ok(Val::Int(0));
     }
     let start = charset.prefix_len(&haystack, from as usize - 1);
-    let found = find(&needle, &haystack[start..], ty.collation, ctx)?;
+    let found = match haystack.is_empty() && !needle.is_empty() {
+        true => None,
+        false => find(&needle, &haystack[start..], ty.collation, ctx)?,
+    };
     Ok(Val::Int(found.map_or(0, |at| {
         charset.char_count(&haystack[..start + at]) as i64 + 1
     })))
@@ -189,26 +200,28 @@ fn find(needle: &[u8], haystack: &[u8], collation: Collation, ctx: &EvalCtx) -> 
     let charset = collation.charset();
     let mut watch = Watch::new(ctx.env);
     let wanted = charset.char_count(needle);
+    let only_case =
+        haystack.is_ascii() && needle.is_ascii() && collation.folds_only_case() && !needle.contains(&0);
+    // Where a character may weigh as much as several, or nothing, the weights of the needle are looked for.
+    let by_weight = collation.ignores_case() && !only_case;
     let mut at = 0;
     loop {
         let end = at + charset.prefix_len(&haystack[at..], wanted);
-        if charset.char_count(&haystack[at..end]) < wanted {
+        if !by_weight && charset.char_count(&haystack[at..end]) < wanted {
             return Ok(None);
         }
         watch.step(end - at + 1)?;
         let part = &haystack[at..end];
-        let bytes_decide = part.is_ascii() && needle.is_ascii() && collation.folds_only_case();
         let equal = part == needle
-            || if bytes_decide {
-                collation.ignores_case() && part.eq_ignore_ascii_case(needle)
-            } else {
-                collation.ignores_case() && collation.eq(part, needle)
+            || match by_weight {
+                true => collation.begins_with(&haystack[at..], needle),
+                false => collation.ignores_case() && part.eq_ignore_ascii_case(needle),
             };
         if equal {
             return Ok(Some(at));
         }
         at += charset.prefix_len(&haystack[at..], 1).max(1);
-        if at > haystack.len() {
+        if at > haystack.len() || by_weight && at == haystack.len() {
             return Ok(None);
         }
     }
@@ -230,9 +243,10 @@ fn find_in_set<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
     if set.is_empty() || needle.contains(&b',') {
         return Ok(Val::Int(0));
     }
-    let found = set
-        .split(|b| *b == b',')
-        .position(|member| ty.collation.eq(member, &needle));
+    // Spaces at the end count in all collations.
+    let spaces = |text: &[u8]| text.iter().rev().take_while(|b| **b == b' ').count();
+    let is_it = |member: &[u8]| spaces(member) == spaces(&needle) && ty.collation.eq(member, &needle);
+    let found = set.split(|b| *b == b',').position(is_it);
     Ok(Val::Int(found.map_or(0, |i| i as i64 + 1)))
 }
 

@@ -5,16 +5,29 @@ use crate::interval::clock;
 use tidemark_types::convert::{excerpt, refused_by_mode};
 use tidemark_types::temporal::calendar::{self, DAYS, MONTHS, WeekMode, week, weekday};
 use tidemark_types::temporal::format::{
-    FormatKind, format_datetime, format_kind, format_time, parse_by_format,
+    FormatKind, format_datetime, format_kind, format_time, formatted_length, parse_by_format,
 };
 use tidemark_types::temporal::{MICROS_PER_DAY, parse};
 use tidemark_types::{Date, DateTime, SqlMode, Time};
+
+/// A text as long as its format may become.
+fn formatted_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    textual(args, bind);
+    let length = match build::constant(&args[1]) {
+        Some(Val::Str(format)) => formatted_length(&format) as u64,
+        _ => args[1].ty.length as u64 * 10,
+    };
+    Ok(server_text(length, true, bind))
+}
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "date",
         (1, 1),
-        |_, _| Ok(SqlType::date().with_nullable(true)),
+        |args, bind| {
+            part_type(args, bind)?;
+            Ok(SqlType::date().with_nullable(true))
+        },
         |args, _, ctx| {
             let value = args[0].eval(ctx)?;
             let date = known!(value.to_date(ctx.env)?);
@@ -39,7 +52,10 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "year",
         (1, 1),
-        |_, _| Ok(year_type()),
+        |args, bind| {
+            part_type(args, bind)?;
+            Ok(year_type())
+        },
         |args, _, ctx| Ok(Val::UInt(known!(date(&args[0], ctx)?).year as u64)),
     ),
     def("month", (1, 1), part_type, |args, _, ctx| {
@@ -149,7 +165,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |_, _| Ok(SqlType::date().with_nullable(true)),
         |args, _, ctx| {
             let days = known!(int(&args[0], ctx)?);
-            Ok(Val::Date(Date::from_day_number(days).unwrap_or(Date::ZERO)))
+            // The year 0 has 365 days here, like the one after it.
+            let date = match days {
+                1..=365 => Date::from_day_number(days + 365).map(|date| Date { year: 0, ..date }),
+                _ => Date::from_day_number(days),
+            };
+            Ok(date.map_or(Val::Null, Val::Date))
         },
     ),
     def(
@@ -191,6 +212,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             numbers(args);
             let scale = match args[0].ty.kind {
                 TypeKind::Decimal => args[0].ty.scale.min(6),
+                TypeKind::Null => 0,
                 _ if args[0].ty.is_integer() => 0,
                 _ => 6,
             };
@@ -201,10 +223,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             if value.is_null() {
                 return Ok(Val::Null);
             }
-            let micros = value
-                .to_decimal(ctx.env)?
-                .mul(&tidemark_types::Decimal::from(1_000_000i64))
-                .to_i128();
+            let micros = match &value {
+                // The digits that a FLOAT is not shown with count.
+                Val::Float(v) => Some((*v as f64 * 1e6).round() as i128),
+                value => value
+                    .to_decimal(ctx.env)?
+                    .mul(&tidemark_types::Decimal::from(1_000_000i64))
+                    .to_i128(),
+            };
             let micros = micros.unwrap_or(i128::MAX).clamp(-(1 << 60), 1 << 60) as i64;
             let (time, fits) = parse::clamp_time(Time::new(micros, ty.scale));
             if !fits {
@@ -221,33 +247,17 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             known!(args[0].eval(ctx)?.to_time(ctx.env)?).micros / 1_000_000,
         ))
     }),
-    def(
-        "date_format",
-        (2, 2),
-        |args, bind| {
-            textual(args, bind);
-            Ok(server_text(args[1].ty.length as u64 * 11, true, bind))
-        },
-        |args, _, ctx| {
-            let value = args[0].eval(ctx)?;
-            let t = known!(value.to_datetime(ctx.env)?);
-            let format = known!(text(&args[1], ctx)?);
-            Ok(format_datetime(t, &format).map_or(Val::Null, Val::string))
-        },
-    ),
-    def(
-        "time_format",
-        (2, 2),
-        |args, bind| {
-            textual(args, bind);
-            Ok(server_text(args[1].ty.length as u64 * 11, true, bind))
-        },
-        |args, _, ctx| {
-            let t = known!(clock(&args[0].eval(ctx)?, ctx.env)?);
-            let format = known!(text(&args[1], ctx)?);
-            Ok(format_time(t, &format).map_or(Val::Null, Val::string))
-        },
-    ),
+    def("date_format", (2, 2), formatted_type, |args, _, ctx| {
+        let value = args[0].eval(ctx)?;
+        let t = known!(value.to_datetime(ctx.env)?);
+        let format = known!(text(&args[1], ctx)?);
+        Ok(format_datetime(t, &format).map_or(Val::Null, Val::string))
+    }),
+    def("time_format", (2, 2), formatted_type, |args, _, ctx| {
+        let t = known!(clock(&args[0].eval(ctx)?, ctx.env)?);
+        let format = known!(text(&args[1], ctx)?);
+        Ok(format_time(t, &format).map_or(Val::Null, Val::string))
+    }),
     def(
         "str_to_date",
         (2, 2),

@@ -4,7 +4,7 @@ use super::temporal_sum::date_digits;
 use super::*;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tidemark_types::temporal::MICROS_PER_SECOND;
-use tidemark_types::{DateTime, Decimal, TimeZone};
+use tidemark_types::{DateTime, Decimal};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     stable(

@@ -1,5 +1,6 @@
 //! Sums and differences of dates and times.
 
+use super::numeric::number_int;
 use super::*;
 use crate::interval::{add_to, looks_like_a_date};
 use crate::node::{IntervalUnit, Node};
@@ -11,7 +12,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "datediff",
         (2, 2),
-        |_, _| Ok(SqlType::bigint().with_nullable(true)),
+        |args, _| {
+            for arg in args {
+                *arg = build::moment_of(std::mem::replace(arg, build::null()));
+            }
+            Ok(SqlType::bigint().with_nullable(true))
+        },
         |args, _, ctx| {
             let (a, b) = (
                 args[0].eval(ctx)?.to_date(ctx.env)?,
@@ -91,13 +97,13 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(DateTime::from_micros(t.to_micros() + time.micros, ty.scale).map_or(Val::Null, Val::DateTime))
         },
     ),
-    def("period_add", (2, 2), int_type, |args, _, ctx| {
+    def("period_add", (2, 2), number_int, |args, _, ctx| {
         let (period, months) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
         Ok(Val::Int(from_months(
             months_of(period, "period_add")?.saturating_add(months),
         )))
     }),
-    def("period_diff", (2, 2), int_type, |args, _, ctx| {
+    def("period_diff", (2, 2), number_int, |args, _, ctx| {
         let (a, b) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
         Ok(Val::Int(
             months_of(a, "period_diff")? - months_of(b, "period_diff")?,
@@ -121,8 +127,10 @@ fn digits(e: &Expr, of_text: impl Fn(&[u8]) -> Option<u8>) -> u8 {
     match &e.node {
         _ if e.ty.is_temporal() => e.ty.scale,
         _ if e.ty.kind == TypeKind::Null => 0,
-        Node::Literal(Val::Str(text)) => of_text(text).unwrap_or(6).min(6),
-        _ if e.ty.is_string() => 6,
+        _ if e.ty.is_string() => match build::constant(e) {
+            Some(Val::Str(text)) => of_text(&text).unwrap_or(6).min(6),
+            _ => 6,
+        },
         _ => e.ty.scale.min(6),
     }
 }

@@ -15,7 +15,7 @@
 use super::from::{From, FromInput, Tree};
 use super::{OutputColumn, Planner, QueryBody, QueryPlan, Recursion};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Expr, Scope};
+use crate::expr::{Expr, Node, Scope, check_comparable};
 use crate::parse::ast::{self, CommonTable, Query, SetOp, SetOperand};
 use crate::types::{Collation, ColumnMeta, SqlType, TypeKind};
 use std::collections::HashSet;
@@ -330,6 +330,18 @@ impl Planner<'_> {
         for (column, name) in columns.iter_mut().zip(&table.columns) {
             column.name.clone_from(name);
         }
+        // The rows that follow are texts of the same column.
+        if columns
+            .iter()
+            .any(|column| check_comparable(&column.ty, "UNION").is_err())
+        {
+            return Err(SqlError::illegal_mix_many("UNION"));
+        }
+        if let QueryBody::Select(select) = &seed.body {
+            for (column, e) in columns.iter_mut().zip(&select.output) {
+                column.ty = of_cast(e).unwrap_or_else(|| column.ty.clone());
+            }
+        }
         for column in &mut columns {
             if column.ty.kind == TypeKind::Null {
                 column.ty = SqlType::varchar(0, Collation::BINARY);
@@ -465,4 +477,29 @@ pub(super) fn not_first(name: &str) -> SqlError {
              the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints"
         ),
     )
+}
+
+/// The type of the column of a recursive table that a cast to a text makes: as long as what is cast, if the cast does not say how
+/// long, and bytes of rows that follow are not filled up.
+fn of_cast(e: &Expr) -> Option<SqlType> {
+    let Node::Cast(inner) = &e.node else {
+        return None;
+    };
+    let length = match e.ty.length {
+        u32::MAX if inner.ty.is_blob_or_text() || inner.ty.is_float() || inner.ty.kind == TypeKind::Json => {
+            return None;
+        }
+        u32::MAX if e.ty.is_binary_string() && inner.ty.is_string() => {
+            let longest = inner.ty.collation.charset().max_bytes() as u32;
+            inner.ty.display_length().saturating_mul(longest)
+        }
+        u32::MAX => inner.ty.display_length(),
+        length => length,
+    };
+    let is_text = matches!(e.ty.kind, TypeKind::Char | TypeKind::VarChar);
+    is_text.then(|| {
+        let ty = SqlType::varchar(length, e.ty.collation);
+        ty.with_collation(e.ty.collation, e.ty.derivation)
+            .with_nullable(e.ty.nullable)
+    })
 }

@@ -1,7 +1,7 @@
 //! Queries: ORDER BY and LIMIT around blocks ([`super::block`]); UNION, INTERSECT and EXCEPT of them; VALUES.
 
 use super::file_form::FileForm;
-use super::group::BlockHooks;
+use super::group::{BlockHooks, identity};
 use super::{Destination, OutputColumn, Planner, QueryBody, QueryPlan, SetBranch};
 use crate::accounts::Privileges;
 use crate::error::depth::check_stack;
@@ -109,13 +109,24 @@ impl Planner<'_> {
         Ok(plan)
     }
 
+    /// Queries joined from left to right. Those that MySQL makes one operation of have their types in common; what it makes an
+    /// operation of its own is a query with types of its own, which are then joined with those that follow.
     pub(super) fn set_operation(
         &mut self,
         first: &ast::QueryBody,
         rest: &[ast::SetOperand],
         outer: Option<&Scope>,
     ) -> Result<QueryPlan> {
-        let mut first = self.branch(first, outer)?;
+        let one = own_part(rest);
+        let mut first = match one {
+            0 => self.branch(first, outer)?,
+            _ => {
+                let mut plan = self.nested(|planner| planner.set_operation(first, &rest[..one], outer))?;
+                plan.outer = self.outer_slots(&plan);
+                plan
+            }
+        };
+        let rest = &rest[one..];
         if rest.is_empty() {
             return Ok(first);
         }
@@ -166,7 +177,7 @@ impl Planner<'_> {
         let convert = |e: &mut Expr, ty: &SqlType| -> Result<()> {
             if e.ty.kind != ty.kind || e.ty.scale != ty.scale || e.ty.unsigned != ty.unsigned {
                 let old = std::mem::replace(e, build::null());
-                *e = build::cast(old, ty.clone(), ctx)?;
+                *e = build::as_column(old, ty, ctx)?;
             }
             Ok(())
         };
@@ -316,11 +327,30 @@ impl QueryPlan {
         let QueryBody::Select(select) = &self.body else {
             return false;
         };
-        let same = |a: &Expr, b: &Expr| format!("{:?}", a.node) == format!("{:?}", b.node);
+        let same = |a: &Expr, b: &Expr| identity(a) == identity(b);
         order.len() <= select.output.len()
             && order
                 .iter()
                 .zip(&select.output)
                 .all(|((e, descending), output)| !descending && same(e, output))
     }
+}
+
+/// How many of the operands, from the first, are an operation of their own before the others. MySQL goes on with an operation as long as it
+/// stays the same, but ends one that has left out equal rows before UNION ALL, and INTERSECT ALL after each operand.
+fn own_part(rest: &[ast::SetOperand]) -> usize {
+    let mut start = 0;
+    for at in 1..rest.len() {
+        let (before, next) = (&rest[start..at], &rest[at]);
+        let ends = match next.op {
+            op if op != before[0].op => true,
+            ast::SetOp::Union => next.all && before.iter().any(|operand| !operand.all),
+            ast::SetOp::Intersect => next.all && before.iter().all(|operand| operand.all),
+            ast::SetOp::Except => false,
+        };
+        if ends {
+            start = at;
+        }
+    }
+    start
 }

@@ -64,7 +64,7 @@ pub struct StatementPlan {
     depends_on_literals: bool,
     /// All tables are read as they were then, which each of them says.
     pub moments: Vec<AsOf>,
-    /// Texts that stand beside dates, of a query: each must be one.
+    /// Texts that stand beside dates: each must be one.
     pub dates: Vec<DateConstant>,
 }
 
@@ -124,10 +124,7 @@ pub(super) fn plan_with(
         one_shot: false,
         depends_on_literals: ctx.depends_on_literals.get() || contexts.depend_on_literals() || explains,
         moments,
-        dates: match is_query {
-            true => [ctx.dates.take(), contexts.dates()].concat(),
-            false => Vec::new(),
-        },
+        dates: [ctx.dates.take(), contexts.dates()].concat(),
     };
     planned.one_shot = planned.uses_variables() || ctx.depends_on_values.get();
     Ok(Box::new(planned))

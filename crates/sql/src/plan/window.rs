@@ -282,12 +282,20 @@ impl Windows {
             .iter()
             .map(|e| key(e, "window partition by"))
             .collect::<Result<Vec<_>>>()?;
+        // Rows are compared to find those that are equal to the current one.
+        let asks_for_peers = flat.frame.as_ref().is_none_or(|frame| {
+            let all = matches!(frame.start, FrameBound::UnboundedPreceding)
+                && matches!(frame.end, FrameBound::UnboundedFollowing);
+            frame.unit == FrameUnit::Range && !all
+        });
         let order = flat
             .order_by
             .iter()
             .map(|item| {
                 let by = key(&item.expr, "window order by")?;
-                check_comparable(&by.ty, "")?;
+                if asks_for_peers {
+                    check_comparable(&by.ty, "")?;
+                }
                 Ok((by, item.descending))
             })
             .collect::<Result<Vec<_>>>()?;

@@ -281,6 +281,15 @@ impl Collation {
         a == b || self.compare(a, b).is_eq()
     }
 
+    /// Whether a text begins with what weighs as another does, which need not be as long.
+    pub fn begins_with(self, text: &[u8], beginning: &[u8]) -> bool {
+        (0..self.levels()).all(|level| {
+            let mut weights = self.weight_iter(text, level);
+            self.weight_iter(beginning, level)
+                .all(|weight| weights.next() == Some(weight))
+        })
+    }
+
     /// Whether two characters are equal, for LIKE.
     pub fn same_char(self, a: char, b: char) -> bool {
         if a == b {

@@ -22,26 +22,27 @@ impl Json {
                 return Err(SqlError::new(er::WRONG_JSON_TABLE_VALUE, message));
             }
             Json::String(text) if ty.is_string() || ty.is_temporal() => {
-                return text_value(text, ty, column, env);
+                return text_value(text.as_bytes(), ty, column, env);
             }
-            _ if ty.is_string() || ty.is_temporal() => return text_value(&self.to_string(), ty, column, env),
+            Json::Opaque(_, bytes) if ty.is_string() => return text_value(bytes, ty, column, env),
+            _ if ty.is_string() || ty.is_temporal() => {
+                return text_value(self.to_string().as_bytes(), ty, column, env);
+            }
             number => number.scalar(ty, column, env)?.unwrap_or(Val::Null),
         };
         Ok(assign(value, ty, column, env)?.into_owned())
     }
 }
 
-fn text_value(text: &str, ty: &SqlType, column: &str, env: &Conversion) -> Result<Value> {
+fn text_value(text: &[u8], ty: &SqlType, column: &str, env: &Conversion) -> Result<Value> {
     let refused = match assign(Val::str(text), ty, column, env) {
         Ok(value) if !(ty.is_temporal() && text.is_empty()) => return Ok(value.into_owned()),
         Ok(_) => return Err(SqlError::data_truncated(column, 1)),
         Err(error) => error,
     };
     let begins_with_one = match ty.kind {
-        TypeKind::Time => parse::time(text.as_bytes(), env.sql_mode).is_some(),
-        _ if ty.is_temporal() => {
-            parse::datetime(text.as_bytes(), env.sql_mode).is_some_and(|read| read.truncated)
-        }
+        TypeKind::Time => parse::time(text, env.sql_mode).is_some(),
+        _ if ty.is_temporal() => parse::datetime(text, env.sql_mode).is_some_and(|read| read.truncated),
         _ => false,
     };
     if !begins_with_one {

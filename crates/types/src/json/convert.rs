@@ -1,5 +1,5 @@
-//! A JSON value seen as a number or as a condition. A string is the number that it begins with, true is 1; null, arrays and
-//! objects are no numbers.
+//! A JSON value seen as a number or as a condition. A string is the number that it begins with, true is 1; null, arrays,
+//! objects, dates, times and bytes are no numbers.
 
 use super::Json;
 use crate::convert::{clamp_int, double_prefix, integer_prefix, round_double};
@@ -89,9 +89,6 @@ impl Json {
                 (value, (!whole && !text.is_empty()).then_some(Unfit::Invalid))
             }
             Json::Bool(v) => (*v as u8 as f64, None),
-            Json::Date(d) => (d.to_number() as f64, None),
-            Json::Time(t) => (t.to_number() as f64, None),
-            Json::DateTime(t) => (t.to_number() as f64, None),
             other => match other.as_f64() {
                 Some(value) => (value, None),
                 None => (0.0, Some(Unfit::Invalid)),
@@ -123,10 +120,13 @@ impl Json {
                 let (value, whole) = integer_prefix(text.as_bytes());
                 (value, (!whole).then_some(Unfit::Invalid))
             }
-            Json::Date(d) => (d.to_number() as i128, None),
-            Json::Time(t) => (t.to_number() as i128, None),
-            Json::DateTime(t) => (t.to_number() as i128, None),
-            Json::Null | Json::Array(_) | Json::Object(_) => (0, Some(Unfit::Invalid)),
+            Json::Date(_)
+            | Json::Time(_)
+            | Json::DateTime(_)
+            | Json::Null
+            | Json::Array(_)
+            | Json::Object(_)
+            | Json::Opaque(..) => (0, Some(Unfit::Invalid)),
         }
     }
 

@@ -1,5 +1,5 @@
 //! JSON documents: reading, writing in MySQL's normal form, changes at a path. Paths are in `path`, the order of documents in
-//! `order`, what they are as numbers in `convert`, as columns of JSON_TABLE in `column`.
+//! `order`, what they are as numbers in `convert`, as columns of JSON_TABLE in `column`, bytes in them in `opaque`.
 //!
 //! A document is kept as text in its normal form: members of an object sorted by the length of their names, then by
 //! their bytes; of equal names the last counts; a space after commas and colons. Functions read it into a tree, change
@@ -8,6 +8,7 @@
 pub mod array;
 mod column;
 mod convert;
+mod opaque;
 mod order;
 mod path;
 
@@ -40,6 +41,8 @@ pub enum Json {
     Time(Time),
     /// A DATETIME or TIMESTAMP.
     DateTime(DateTime),
+    /// Bytes, and the number that their type has in the protocol; see `opaque`.
+    Opaque(u8, Vec<u8>),
     /// Elements in order.
     Array(Vec<Json>),
     /// Members by name, sorted as MySQL sorts them, each name once.
@@ -109,8 +112,18 @@ impl Json {
             Json::Date(_) => "DATE",
             Json::Time(_) => "TIME",
             Json::DateTime(_) => "DATETIME",
+            Json::Opaque(kind, _) => opaque::type_name(*kind),
             Json::Array(_) => "ARRAY",
             Json::Object(_) => "OBJECT",
+        }
+    }
+
+    /// The text of a string, or the form in which bytes are shown; what others are written as.
+    pub fn form(&self) -> String {
+        match self {
+            Json::String(text) => text.clone(),
+            Json::Opaque(kind, bytes) => opaque::write(*kind, bytes),
+            other => other.to_string(),
         }
     }
 
@@ -265,7 +278,7 @@ impl Reader<'_> {
             Some(b'n') => self.word("null", Json::Null),
             Some(b't') => self.word("true", Json::Bool(true)),
             Some(b'f') => self.word("false", Json::Bool(false)),
-            Some(b'"') => self.string().map(Json::String),
+            Some(b'"') => self.string().map(opaque::read),
             Some(b'[') => self.array(depth),
             Some(b'{') => self.members(depth),
             Some(b'-' | b'0'..=b'9') => self.number(),
@@ -539,6 +552,7 @@ impl fmt::Display for Json {
             Json::Date(d) => write!(f, "\"{d}\""),
             Json::Time(t) => write!(f, "\"{}\"", Time { fsp: 6, ..*t }),
             Json::DateTime(t) => write!(f, "\"{}\"", DateTime { fsp: 6, ..*t }),
+            Json::Opaque(kind, bytes) => f.write_str(&quoted(&opaque::write(*kind, bytes))),
             Json::Array(list) => {
                 f.write_str("[")?;
                 for (i, value) in list.iter().enumerate() {

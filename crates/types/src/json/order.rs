@@ -1,11 +1,11 @@
 //! The order of JSON values, MySQL's: values of different types compare by the rank of the type, and a greater rank is greater.
 //!
 //! ```text
-//!   null < numbers < strings < objects < arrays < booleans < dates < times < dates with time
+//!   null < numbers < strings < objects < arrays < booleans < dates < times < dates with time < bytes
 //! ```
 //!
 //! Numbers compare by value, whatever they are written as: 1 and 1.0 are equal, and an integer beside a double is not
-//! rounded to one. Strings compare by their bytes. Of two arrays the first element that differs decides, then the length;
+//! rounded to one. Strings compare by their bytes, bytes by their type and then as they are. Of two arrays the first element that differs decides, then the length;
 //! of two objects the number of members, then the first name or value that differs.
 //!
 //! [`Json::sort_key`] gives bytes that compare in the same way, so that GROUP BY and DISTINCT say what `=` says. A key ends
@@ -84,6 +84,7 @@ impl Json {
             Json::Date(_) => 7,
             Json::Time(_) => 8,
             Json::DateTime(_) => 9,
+            Json::Opaque(..) => 10,
         }
     }
 
@@ -95,6 +96,7 @@ impl Json {
             (Json::Date(a), Json::Date(b)) => a.cmp(b),
             (Json::Time(a), Json::Time(b)) => a.cmp(b),
             (Json::DateTime(a), Json::DateTime(b)) => a.cmp(b),
+            (Json::Opaque(k, a), Json::Opaque(l, b)) => (k, a).cmp(&(l, b)),
             (Json::Array(a), Json::Array(b)) => {
                 let differs = a.iter().zip(b).map(|(x, y)| x.compare(y)).find(|o| o.is_ne());
                 differs.unwrap_or_else(|| a.len().cmp(&b.len()))
@@ -134,6 +136,10 @@ impl Json {
             Json::Null => {}
             Json::Bool(v) => out.push(*v as u8),
             Json::String(text) => push_bytes(text.as_bytes(), out),
+            Json::Opaque(kind, bytes) => {
+                out.push(*kind);
+                push_bytes(bytes, out);
+            }
             Json::Array(list) => {
                 list.iter().for_each(|value| value.sort_key(out));
                 out.push(0);
@@ -188,7 +194,7 @@ mod tests {
     use super::*;
 
     /// In ascending order, all different.
-    const ASCENDING: [&str; 27] = [
+    const ASCENDING: [&str; 30] = [
         "null",
         "-1e300",
         "-2",
@@ -216,6 +222,9 @@ mod tests {
         "[1, null]",
         "[2]",
         "false",
+        "\"base64:type15:AA==\"",
+        "\"base64:type15:AAA=\"",
+        "\"base64:type16:AA==\"",
     ];
 
     #[test]

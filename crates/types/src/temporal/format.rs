@@ -117,6 +117,35 @@ pub fn format_time(time: Time, format: &[u8]) -> Option<String> {
     Some(out)
 }
 
+/// As how many characters `DATE_FORMAT` and `TIME_FORMAT` may write a format, as MySQL reckons: a name as long as in any language,
+/// hours that go on beyond a day.
+pub fn formatted_length(format: &[u8]) -> usize {
+    let mut length = 0;
+    let mut bytes = format.iter();
+    while let Some(b) = bytes.next() {
+        length += match (b, bytes.as_slice().first()) {
+            (b'%', Some(code)) => {
+                bytes.next();
+                match code {
+                    b'M' | b'W' => 64,
+                    b'a' | b'b' => 32,
+                    b'r' => 11,
+                    b'T' => 8,
+                    b'H' | b'k' => 7,
+                    b'f' => 6,
+                    b'Y' | b'X' | b'x' | b'D' => 4,
+                    b'j' => 3,
+                    b'c' | b'd' | b'e' | b'h' | b'I' | b'i' | b'l' | b'm' | b'p' | b'S' | b's' | b'U'
+                    | b'u' | b'V' | b'v' | b'y' => 2,
+                    _ => 1,
+                }
+            }
+            _ => 1,
+        };
+    }
+    length
+}
+
 /// What a format of `STR_TO_DATE` yields: known from the format alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatKind {

@@ -199,7 +199,8 @@ fn delimited_fields(s: &mut Scanner) -> ([u32; 6], usize, usize) {
     let mut year_digits = 0;
     let mut count = 0;
     for (i, field) in fields.iter_mut().enumerate() {
-        let (value, digits) = s.number(if i == 0 { 4 } else { 2 });
+        // However many digits there are, they are the field, and too great a number is none.
+        let (value, digits) = s.number(usize::MAX);
         if digits == 0 {
             break;
         }

@@ -65,8 +65,9 @@ impl Parser<'_> {
         let mut call = match name.as_str() {
             "CAST" => return self.cast(),
             "JSON_VALUE" => return self.json_value(),
+            "CHAR" => return self.char_function(schema),
             "EXTRACT" | "TRIM" | "SUBSTRING" | "SUBSTR" | "MID" | "POSITION" | "TIMESTAMPADD"
-            | "TIMESTAMPDIFF" | "GET_FORMAT" | "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "CHAR" => {
+            | "TIMESTAMPDIFF" | "GET_FORMAT" | "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" => {
                 self.special_call(&name)?
             }
             _ if is_aggregate(&name) => self.special_call(&name)?,
@@ -113,7 +114,6 @@ impl Parser<'_> {
                 plain(name, vec![kind, self.expr()?])
             }
             "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" => self.date_arithmetic(name)?,
-            "CHAR" => self.char_function()?,
             _ => self.aggregate(name)?,
         };
         Ok(Box::new(call))
@@ -227,12 +227,28 @@ impl Parser<'_> {
         Ok(plain("LOCATE", vec![needle, self.expr()?]))
     }
 
-    fn char_function(&mut self) -> Result<FunctionCall> {
-        let args = self.list(Parser::expr)?;
-        if self.accept("USING") {
-            self.name_or_string()?;
-        }
-        Ok(plain("CHAR", args))
+    /// `CHAR(n, … [USING charset])`: bytes, which USING makes a text.
+    #[inline(never)]
+    fn char_function(&mut self, schema: Option<String>) -> Result<Expr> {
+        let mut call = plain("CHAR", self.list(Parser::expr)?);
+        call.schema = schema;
+        let charset = match self.accept("USING") {
+            true => Some(self.name_or_string()?.to_ascii_lowercase()),
+            false => None,
+        };
+        self.expect_op(Op::RParen)?;
+        self.link()?;
+        let bytes = Expr::Function(Box::new(call));
+        Ok(match charset {
+            None => bytes,
+            Some(charset) => {
+                self.link()?;
+                Expr::ConvertUsing {
+                    expr: Box::new(bytes),
+                    charset,
+                }
+            }
+        })
     }
 
     fn date_arithmetic(&mut self, name: &str) -> Result<FunctionCall> {

@@ -246,6 +246,12 @@ pub(crate) fn write_expr(expr: &Expr, style: Style, out: &mut String) {
             write_expr(expr, style, out);
             let _ = write!(out, " as {})", type_name(ty, style));
         }
+        Expr::ConvertUsing { expr, charset } if matches!(&**expr, Expr::Function(call) if call.name == "CHAR" && call.schema.is_none()) =>
+        {
+            write_expr(expr, style, out);
+            out.pop();
+            let _ = write!(out, " using {charset})");
+        }
         Expr::ConvertUsing { expr, charset } => {
             out.push_str("convert(");
             write_expr(expr, style, out);

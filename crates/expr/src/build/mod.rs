@@ -570,6 +570,11 @@ pub(crate) fn convert_using(e: Expr, charset: Charset, bind: &BindCtx) -> Result
     let e = as_text(e, bind);
     let collation = charset.default_collation();
     let ty = SqlType::varchar(super::infer::text_length(&e.ty), collation).with_nullable(true);
+    // CHAR(… USING charset) is a literal.
+    let ty = match &e.node {
+        Node::Call(def, _) if def.name == "char" => ty.literal(),
+        _ => ty,
+    };
     Ok(expr(ty, Node::Cast(Box::new(e))))
 }
 

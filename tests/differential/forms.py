@@ -18,6 +18,8 @@ def deliberate(sql: str, mine, real) -> str | None:
         if re.search(r"c\d (NOT )?BETWEEN '", sql) and WARNINGS.sub("", mine) == WARNINGS.sub("", real):
             return "a document in BETWEEN, of which MySQL warns"
         return None
+    if "GROUPING(INTERVAL(" in sql and real == "error 3602":
+        return "GROUPING of INTERVAL(), which MySQL does not find in GROUP BY"
     if isinstance(mine, str) or isinstance(real, str):
         return None
     if "JSON" in sql and sorted(map(as_kept, mine)) == sorted(map(as_kept, real)):
@@ -34,6 +36,8 @@ def deliberate(sql: str, mine, real) -> str | None:
         return "GROUP_CONCAT of texts that are equal under their collation, in any order"
     if re.search("GROUP BY|DISTINCT|UNION|EXCEPT|INTERSECT", sql) and sorted(map(folded, mine)) == sorted(map(folded, real)):
         return "which of several equal texts stands for its group"
+    if re.search("EXCEPT.*INTERSECT", sql, re.S) and len(real) < len(mine) and all(row in mine for row in real):
+        return "EXCEPT of an INTERSECT that gives NULL, for which MySQL leaves out a row that is none"
     if "JOIN" in sql and re.search(r"\)[<>]=?\(|WHERE .*INTERVAL\(", sql) and len(real) < len(mine) and all(row in mine for row in real):
         return "a comparison of rows or INTERVAL(), for which MySQL makes an inner join of an outer one"
     if re.search("UNION|EXCEPT|INTERSECT", sql) and "TIME" in sql and any(str(value).startswith(ZERO_DATE) for row in real for value in row):

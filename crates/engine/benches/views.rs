@@ -3,9 +3,10 @@
 //!
 //! ```sh
 //! cargo bench -p tidemark-engine --bench views
-//! cargo bench -p tidemark-engine --features museum --bench views -- trx_sys    # those of the studies, with an exhibit
+//! cargo bench -p tidemark-engine --features museum --bench views -- trx_sys    # those of the studies, with an exhibit, or with `tide`
 //! ```
 
+use std::fs;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -163,49 +164,59 @@ fn levels() {
     }
 }
 
+/// What a level does in one turn.
+struct Turn {
+    per_s: f64,
+    /// Processor time of a transaction.
+    cpu_ns: f64,
+}
+
 fn compare_levels(engine: &Engine, table: &Table, threads: usize, open: usize) {
     let before = Wait::ALL.map(|wait| waits::background().of(wait));
-    let mut pairs: Vec<(f64, f64)> = (0..TURNS)
+    let pairs: Vec<(Turn, Turn)> = (0..TURNS)
         .map(|_| {
-            let rr = rate_per_s(engine, table, threads, Isolation::RepeatableRead);
-            (
-                rate_per_s(engine, table, threads, Isolation::ReadCommitted) / rr,
-                rr,
-            )
+            let rr = turn(engine, table, threads, Isolation::RepeatableRead);
+            (rr, turn(engine, table, threads, Isolation::ReadCommitted))
         })
         .collect();
-    pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let (ratio, rr) = pairs[TURNS / 2];
+    let median = |of: fn(&(Turn, Turn)) -> f64| {
+        let mut values: Vec<f64> = pairs.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values[TURNS / 2]
+    };
     let waited = Wait::ALL.iter().zip(before).map(|(&wait, before)| {
         let now = waits::background().of(wait);
         (now.nanos - before.nanos, now.count - before.count, wait)
     });
     let longest = match waited.max_by_key(|(nanos, ..)| *nanos) {
         Some((nanos @ 1.., count, wait)) => {
-            format!(
-                "{wait:?}, {count} times, {:.1} µs each",
-                nanos as f64 / 1e3 / count as f64
-            )
+            let each_us = nanos as f64 / 1e3 / count as f64;
+            format!("{wait:?}, {count} times, {each_us:.1} µs each")
         }
         _ => "nothing".to_owned(),
     };
     println!(
-        "RC ÷ RR; threads, open write transactions: {threads:>15} {open:>10} {ratio:>14.2}   RR {rr:.0}/s, waits for {longest}"
+        "RC ÷ RR; threads, open write transactions: {threads:>4} {open:>6}   rate {:.2}, by processor time {:.2}   RR {:.0}/s, {:.1} µs; waits for {longest}",
+        median(|(rr, rc)| rc.per_s / rr.per_s),
+        median(|(rr, rc)| rr.cpu_ns / rc.cpu_ns),
+        median(|(rr, _)| rr.per_s),
+        median(|(rr, _)| rr.cpu_ns) / 1e3
     );
 }
 
-/// Transactions per second: some rows by key, each by a statement, then an update of a row that is the thread's own.
-fn rate_per_s(engine: &Engine, table: &Table, threads: usize, isolation: Isolation) -> f64 {
-    let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
+/// Transactions of so many threads: some rows by key, each by a statement, then an update of a row that is the thread's own.
+fn turn(engine: &Engine, table: &Table, threads: usize, isolation: Isolation) -> Turn {
+    let (stop, done, cpu_ns) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
     let began = Instant::now();
     thread::scope(|scope| {
         for number in 0..threads {
-            let (stop, done) = (&stop, &done);
+            let (stop, done, cpu_ns) = (&stop, &done, &cpu_ns);
             scope.spawn(move || {
                 let keys: Vec<_> = (0..READ).map(|id| key(table, CHANGED + id)).collect();
                 let own = key(table, CHANGED + READ + number as i64 * APART);
                 let mut txn = engine.transaction();
                 let mut at = number;
+                let before = thread_cpu_ns();
                 while !stop.load(Ordering::Relaxed) {
                     txn.begin(isolation, false);
                     for _ in 0..READS {
@@ -219,12 +230,24 @@ fn rate_per_s(engine: &Engine, table: &Table, threads: usize, isolation: Isolati
                     txn.commit().expect("a commit");
                     done.fetch_add(1, Ordering::Relaxed);
                 }
+                cpu_ns.fetch_add(thread_cpu_ns() - before, Ordering::Relaxed);
             });
         }
         thread::sleep(TURN);
         stop.store(true, Ordering::Relaxed);
     });
-    done.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64()
+    let done = done.into_inner() as f64;
+    Turn {
+        per_s: done / began.elapsed().as_secs_f64(),
+        cpu_ns: cpu_ns.into_inner() as f64 / done,
+    }
+}
+
+/// The processor time of this thread so far: what others take of the processor is not in it.
+fn thread_cpu_ns() -> u64 {
+    let stat = fs::read_to_string("/proc/thread-self/schedstat").expect("Linux's /proc");
+    let first = stat.split_whitespace().next();
+    first.and_then(|ns| ns.parse().ok()).expect("a number")
 }
 
 fn read(table: &Table, txn: &mut Transaction, key: &[u8]) {
@@ -305,7 +328,8 @@ fn scans_of_what_changed() {
 fn main() {
     #[cfg(feature = "museum")]
     if let Some(exhibit) = std::env::args().skip(1).find(|word| !word.starts_with('-')) {
-        assert!(museum::open(&exhibit), "there is no exhibit '{exhibit}'");
+        let is_known = exhibit == "tide" || museum::open(&exhibit);
+        assert!(is_known, "there is no exhibit '{exhibit}'");
         views_beside_open_transactions();
         levels();
         reads_in_an_old_view(&[0, 1_000, 10_000, 100_000]);

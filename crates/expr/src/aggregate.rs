@@ -8,7 +8,9 @@
 //! [`Inputs`] of a row, and hands those whose key is new to [`Accumulator::take`].
 //!
 //! Sums of exact numbers are exact: integers add up in 128 bits and decimals as decimals. Variances are Welford's,
-//! one pass without cancellation.
+//! one pass without cancellation. Accumulators of parts of the rows can be put together ([`parts`]).
+
+mod parts;
 
 use super::build::{as_bits, as_number, as_text, json_as_double};
 use super::compare::compare_values;
@@ -235,6 +237,15 @@ impl Aggregate {
             _ => Ordering::Greater,
         };
         Ok(compare_values(kind_of(&self.ty), value, best, env)? == Some(wanted))
+    }
+
+    /// Whether a value takes the place of what MIN, MAX or ANY_VALUE has so far.
+    fn replaces(&self, value: &Val, best: Option<&Value>, env: &Env) -> Result<bool> {
+        match (best, self.func) {
+            (None, _) => Ok(true),
+            (Some(_), AggFunc::AnyValue) => Ok(false),
+            (Some(best), _) => self.beats(value, best, env),
+        }
     }
 
     /// Whether a row can be taken out again and leaves exactly what was there before.
@@ -501,12 +512,7 @@ impl Accumulator {
                 *count += 1;
             }
             State::Best(best) => {
-                let better = match (&best, spec.func) {
-                    (None, _) => true,
-                    (Some(_), AggFunc::AnyValue) => false,
-                    (Some(best), _) => spec.beats(&value, best, env)?,
-                };
-                if better {
+                if spec.replaces(&value, best.as_ref(), env)? {
                     let value = match value {
                         Val::Null | Val::Json(_) => value,
                         _ if spec.ty.is_string() => Val::Str(value.into_text()),

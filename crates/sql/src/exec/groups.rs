@@ -6,6 +6,8 @@
 //!
 //! What aggregates with DISTINCT take in is made distinct for all groups at once: the key of a value begins with the number
 //! of its group and of the aggregate. Values that have to wait are taken in before their group ends.
+//!
+//! A ROLLUP (`rollup`) has such groups for each of its levels, and in place of rows may give a level the groups of a finer one.
 
 use super::output::Output;
 use super::rows::{GroupRow, JoinedRow};
@@ -61,6 +63,45 @@ impl Group {
         }
     }
 
+    /// Of what was put aside by [`Group::values`].
+    pub fn of_values(plan: &GroupPlan, values: &[Value]) -> Group {
+        let (first, states) = values.split_at(plan.keep.len());
+        let states = states
+            .as_chunks::<{ Accumulator::VALUES }>()
+            .0
+            .iter()
+            .zip(&plan.aggregates);
+        Group {
+            first: first.to_vec(),
+            accumulators: states
+                .map(|(state, spec)| Accumulator::of_values(spec, state.clone()))
+                .collect(),
+        }
+    }
+
+    /// How many [`Group::values`] are.
+    pub fn width(plan: &GroupPlan) -> usize {
+        plan.keep.len() + plan.aggregates.len() * Accumulator::VALUES
+    }
+
+    /// All of it as values, if its aggregates are such as can be merged.
+    pub fn values(self) -> impl Iterator<Item = Value> {
+        let states = self.accumulators.into_iter();
+        self.first
+            .into_iter()
+            .chain(states.flat_map(|state| state.to_values()))
+    }
+
+    /// What is known of it before its aggregates are finished.
+    pub fn row<'r>(&'r self, plan: &'r GroupPlan, scope: QueryScope<'r>) -> GroupRow<'r> {
+        GroupRow {
+            keep: &plan.keep,
+            first: &self.first,
+            aggregates: &[],
+            outer: scope.outer,
+        }
+    }
+
     fn bytes(&self) -> usize {
         ENTRY_BYTES + row_bytes(&self.first) + size_of_val(self.accumulators.as_slice())
     }
@@ -72,7 +113,7 @@ impl<'g, 'a> Groups<'g, 'a> {
         Groups::at_level(select, plan, (exec.room(), exec.shares().table), 0)
     }
 
-    /// The same at the level of a ROLLUP that has so many keys.
+    /// The same at the level of a ROLLUP that has so many keys, which has one group in hand.
     pub fn of_level(
         exec: &Exec<'a, '_>,
         select: &'g SelectPlan,
@@ -81,7 +122,6 @@ impl<'g, 'a> Groups<'g, 'a> {
     ) -> Groups<'g, 'a> {
         Groups {
             keys: &plan.keys[..keys],
-            sorted: true,
             ..Groups::new(exec, select, plan)
         }
     }
@@ -118,40 +158,86 @@ impl<'g, 'a> Groups<'g, 'a> {
 
     /// Takes a row in. With sorted input, the group that it ends is returned.
     pub fn take(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<Option<Group>> {
-        let plan = self.plan;
         if self.keys.is_empty() {
-            if self.groups.is_empty() {
-                self.groups.push(Group::new(plan, Some(row)));
-            }
-            self.update(0, ctx)?;
+            self.take_in_hand(row, ctx)?;
             return Ok(None);
         }
-        self.key.clear();
-        for key in self.keys {
-            sort_key(&key.eval(ctx)?, &key.ty, &mut self.key)?;
-        }
+        self.read_key(ctx)?;
         if !self.sorted {
             self.take_by_key(row, ctx)?;
             return Ok(None);
         }
         let mut ended = None;
         if self.groups.is_empty() || self.key != self.current {
-            self.take_waiting(ctx.env)?;
-            ended = self.groups.pop();
-            self.groups.push(Group::new(plan, Some(row)));
+            ended = self.end(ctx.env)?;
             std::mem::swap(&mut self.key, &mut self.current);
         }
-        self.update(0, ctx)?;
+        self.take_in_hand(row, ctx)?;
         Ok(ended)
     }
 
-    /// Takes a row in whose key is in hand.
+    /// Takes a row into the one group in hand, whatever its key.
+    pub fn take_in_hand(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<()> {
+        if self.groups.is_empty() {
+            self.groups.push(Group::new(self.plan, Some(row)));
+        }
+        self.update(0, ctx)
+    }
+
+    /// Takes all rows of a group that has more keys into the one in hand.
+    pub fn merge_in_hand(&mut self, finer: &Group, scope: QueryScope) -> Result<()> {
+        if self.groups.is_empty() {
+            let row = finer.row(self.plan, scope);
+            self.groups.push(Group::new(self.plan, Some(&row)));
+        }
+        let sums = self.groups[0].accumulators.iter_mut().zip(&finer.accumulators);
+        for ((sum, part), aggregate) in sums.zip(&self.plan.aggregates) {
+            sum.merge(part, aggregate, scope.env)?;
+        }
+        Ok(())
+    }
+
+    /// The group in hand, which has all its rows.
+    pub fn end(&mut self, env: &Env) -> Result<Option<Group>> {
+        self.take_waiting(env)?;
+        Ok(self.groups.pop())
+    }
+
+    /// Takes a row into its group among those in memory, in whatever order rows come. Returns false, and has not taken it, if it
+    /// would be the first of its group and there is no more room.
+    pub fn take_in_memory(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<bool> {
+        self.read_key(ctx)?;
+        let at = match self.by_key.get(self.key.as_slice()) {
+            Some(at) => *at,
+            None if self.is_full() => return Ok(false),
+            None => self.add(row)?,
+        };
+        self.update(at, ctx)?;
+        Ok(true)
+    }
+
+    /// The groups in memory, in the order in which they came; none are left.
+    pub fn take_out(&mut self) -> Vec<Group> {
+        self.by_key.clear();
+        self.bytes = 0;
+        std::mem::take(&mut self.groups)
+    }
+
+    /// Works out the row's key.
+    fn read_key(&mut self, ctx: &EvalCtx) -> Result<()> {
+        self.key.clear();
+        for key in self.keys {
+            sort_key(&key.eval(ctx)?, &key.ty, &mut self.key)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a row in whose key was worked out.
     fn take_by_key(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<()> {
-        let plan = self.plan;
         let at = match self.by_key.get(self.key.as_slice()) {
             Some(at) => *at,
             None => {
-                if self.later.is_none() && self.bytes > self.room.allows(self.share) {
+                if self.later.is_none() && self.is_full() {
                     self.later = Partitions::new(self.room, self.level);
                 }
                 if let Some(later) = &mut self.later {
@@ -159,16 +245,25 @@ impl<'g, 'a> Groups<'g, 'a> {
                     let values: Vec<Value> = slots.map(|slot| row.column(*slot).into_owned()).collect();
                     return later.push(&self.key, &values);
                 }
-                self.room.check_at(self.groups.len())?;
-                let group = Group::new(plan, Some(row));
-                self.bytes += group.bytes() + self.key.len();
-                self.groups.push(group);
-                self.by_key
-                    .insert(self.key.as_slice().into(), self.groups.len() - 1);
-                self.groups.len() - 1
+                self.add(row)?
             }
         };
         self.update(at, ctx)
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes > self.room.allows(self.share)
+    }
+
+    /// Adds the group of the row's key; returns where it is.
+    fn add(&mut self, row: &dyn Row) -> Result<usize> {
+        self.room.check_at(self.groups.len())?;
+        let group = Group::new(self.plan, Some(row));
+        self.bytes += group.bytes() + self.key.len();
+        let at = self.groups.len();
+        self.groups.push(group);
+        self.by_key.insert(self.key.as_slice().into(), at);
+        Ok(at)
     }
 
     /// Takes a row into a group.
@@ -268,20 +363,11 @@ impl<'g, 'a> Groups<'g, 'a> {
     fn add_keys(
         &self,
         rollup: &RollupPlan,
-        first: &[Value],
+        row: &GroupRow,
         scope: QueryScope,
         finished: &mut Vec<Value>,
     ) -> Result<()> {
-        let row = GroupRow {
-            keep: &self.plan.keep,
-            first,
-            aggregates: &[],
-            outer: scope.outer,
-        };
-        let ctx = EvalCtx {
-            row: &row,
-            env: scope.env,
-        };
+        let ctx = EvalCtx { row, env: scope.env };
         for key in self.keys {
             finished.push(key.eval(&ctx)?.into_owned());
         }
@@ -305,19 +391,24 @@ impl<'g, 'a> Groups<'g, 'a> {
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
         let ctx = scope.env.ctx();
-        let accumulators = group.accumulators.into_iter();
+        let Group { first, accumulators } = group;
         let finished = accumulators
+            .into_iter()
             .zip(&self.plan.aggregates)
             .map(|(a, spec)| a.finish(spec, &ctx));
         let mut aggregates = finished.collect::<Result<Vec<_>>>()?;
+        let begun = GroupRow {
+            keep: &self.plan.keep,
+            first: &first,
+            aggregates: &[],
+            outer: scope.outer,
+        };
         if let Some(rollup) = &self.plan.rollup {
-            self.add_keys(rollup, &group.first, scope, &mut aggregates)?;
+            self.add_keys(rollup, &begun, scope, &mut aggregates)?;
         }
         let row = GroupRow {
-            keep: &self.plan.keep,
-            first: &group.first,
             aggregates: &aggregates,
-            outer: scope.outer,
+            ..begun
         };
         let ctx = EvalCtx {
             row: &row,

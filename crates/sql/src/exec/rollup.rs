@@ -8,44 +8,65 @@
 //!  (end)        ──▶            2 x                 2 NULL          NULL NULL
 //! ```
 //!
-//! Each level is a grouping of its own over sorted input, with one group in hand, so that an aggregate is right at every level
-//! whatever it is (DISTINCT, GROUP_CONCAT, variances).
+//! Rows come in order, and each level has one group in hand: it ends when one of its keys changes. What it takes depends on the aggregates
+//! ([`Aggregate::is_mergeable`](crate::expr::Aggregate::is_mergeable)):
+//!
+//! - *All can be merged*: rows are grouped by all keys, in a hash table if they come in no order; a level takes the groups that end at
+//!   the finer one. So a row is looked at once, and it is groups that are sorted. When the table is full, its groups go to the
+//!   sorter and it begins anew: parts of one group meet again in order of their keys, the earlier one first. If hardly two
+//!   rows were of one group, those that follow go to the sorter as they are.
+//! - *Some cannot* (DISTINCT, GROUP_CONCAT, sums of doubles): rows are sorted, and every level takes every row.
 
-use super::groups::Groups;
+use super::groups::{Group, Groups};
 use super::output::Output;
 use super::rows::JoinedRow;
 use super::select::End;
 use super::spill::Sorter;
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::Result;
-use crate::expr::{EvalCtx, Row};
+use crate::expr::{Aggregate, EvalCtx};
 use crate::plan::{GroupPlan, SelectPlan};
 use crate::types::Value;
-use crate::types::sort::order_key;
+use crate::types::sort::{order_key, sort_key};
+
+/// Of fewer rows than these in two groups, grouping them before they are sorted costs more than it saves.
+const ROWS_OF_TWO_GROUPS: usize = 3;
 
 /// See the module's head.
 pub(super) struct Rollup<'g, 'a> {
-    select: &'g SelectPlan,
     plan: &'g GroupPlan,
-    /// By the number of their keys.
-    levels: Vec<Groups<'g, 'a>>,
-    /// If the rows do not come in order.
-    sorter: Option<Sorter<'a>>,
+    levels: Levels<'g, 'a>,
+    waiting: Waiting<'g, 'a>,
+}
+
+/// What comes in no order and waits to be sorted.
+enum Waiting<'g, 'a> {
+    /// Nothing: rows come in order.
+    No,
+    Rows(Box<Sorter<'a>>),
+    Parts(Box<Parts<'g, 'a>>),
 }
 
 impl<'g, 'a> Rollup<'g, 'a> {
     /// No rows yet.
     pub fn new(exec: &Exec<'a, '_>, select: &'g SelectPlan, plan: &'g GroupPlan) -> Rollup<'g, 'a> {
+        let merges = plan.aggregates.iter().all(Aggregate::is_mergeable);
         let level = |keys: usize| Groups::of_level(exec, select, plan, keys);
-        let sorter = || {
-            let (room, share) = (exec.room(), exec.shares().sort);
-            Sorter::new(room, share, plan.slots.len(), false, u64::MAX)
-        };
         Rollup {
-            select,
             plan,
-            levels: (0..=plan.keys.len()).map(level).collect(),
-            sorter: (!plan.sorted).then(sorter),
+            levels: Levels {
+                plan,
+                groups: (0..=plan.keys.len()).map(level).collect(),
+                merges,
+                key: Key::default(),
+                current: Key::default(),
+                row: vec![Value::Null; select.width],
+            },
+            waiting: match (plan.sorted, merges) {
+                (true, _) => Waiting::No,
+                (false, false) => Waiting::Rows(Box::new(sorter(exec, plan.slots.len()))),
+                (false, true) => Waiting::Parts(Box::new(Parts::new(exec, select, plan))),
+            },
         }
     }
 
@@ -57,30 +78,270 @@ impl<'g, 'a> Rollup<'g, 'a> {
         end: &mut End,
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
-        let Some(sorter) = &mut self.sorter else {
-            return self.feed(ctx, scope, end, out);
-        };
-        for key in &self.plan.keys {
-            order_key(&key.eval(ctx)?, &key.ty, false, sorter.key())?;
+        match &mut self.waiting {
+            Waiting::No => return self.levels.take(ctx, scope, end, out),
+            Waiting::Rows(sorter) => {
+                append_key(self.plan, ctx, sorter)?;
+                let slots = self.plan.slots.iter();
+                sorter.push(slots.map(|slot| Ok(ctx.row.column(*slot).into_owned())))?;
+            }
+            Waiting::Parts(parts) => parts.take(ctx, scope)?,
         }
-        let slots = self.plan.slots.iter();
-        sorter.push(slots.map(|slot| Ok(ctx.row.column(*slot).into_owned())))?;
         Ok(ScanControl::Next)
     }
 
-    fn feed(
+    /// The input has ended: the rest of the groups goes on.
+    pub fn finish(self, scope: QueryScope, end: &mut End, out: &mut dyn Output) -> Result<ScanControl> {
+        let Rollup { plan, mut levels, .. } = self;
+        let mut flow = ScanControl::Next;
+        match self.waiting {
+            Waiting::No => {}
+            Waiting::Rows(sorter) => {
+                sorter.finish(|values| {
+                    flow = levels.take_values(values, scope, end, out)?;
+                    go_on(flow, out)
+                })?;
+            }
+            Waiting::Parts(mut parts) => {
+                parts.put_aside(scope)?;
+                parts.sorter.finish(|part| {
+                    let values = &part[1..];
+                    flow = match part[0] {
+                        Value::Null => levels.take_part(&Group::of_values(plan, values), scope, end, out)?,
+                        _ => levels.take_values(values, scope, end, out)?,
+                    };
+                    go_on(flow, out)
+                })?;
+            }
+        }
+        match flow {
+            ScanControl::Stop => Ok(ScanControl::Stop),
+            _ => levels.finish(scope, end, out),
+        }
+    }
+}
+
+/// Groups of all keys that wait to be sorted, and rows among them.
+struct Parts<'g, 'a> {
+    finest: Groups<'g, 'a>,
+    /// How many rows the groups in memory have taken in.
+    rows: usize,
+    /// Rows are not grouped any more.
+    direct: bool,
+    /// Groups and rows: a mark, which a group has as NULL, and behind it the values.
+    sorter: Sorter<'a>,
+    width: usize,
+}
+
+impl<'g, 'a> Parts<'g, 'a> {
+    fn new(exec: &Exec<'a, '_>, select: &'g SelectPlan, plan: &'g GroupPlan) -> Parts<'g, 'a> {
+        let width = 1 + Group::width(plan).max(plan.slots.len());
+        Parts {
+            finest: Groups::new(exec, select, plan),
+            rows: 0,
+            direct: false,
+            sorter: sorter(exec, width),
+            width,
+        }
+    }
+
+    fn take(&mut self, ctx: &EvalCtx, scope: QueryScope) -> Result<()> {
+        if !self.direct {
+            self.rows += 1;
+            if self.finest.take_in_memory(ctx.row, ctx)? {
+                return Ok(());
+            }
+            let groups = self.put_aside(scope)?;
+            self.direct = 2 * self.rows < ROWS_OF_TWO_GROUPS * groups;
+            self.rows = 0;
+        }
+        let plan = self.finest.plan();
+        append_key(plan, ctx, &mut self.sorter)?;
+        let slots = plan.slots.iter();
+        self.push(
+            Value::Int(1),
+            slots.map(|slot| ctx.row.column(*slot).into_owned()),
+        )
+    }
+
+    /// Gives the groups in memory to the sorter; returns how many there were.
+    fn put_aside(&mut self, scope: QueryScope) -> Result<usize> {
+        let plan = self.finest.plan();
+        let groups = self.finest.take_out();
+        let count = groups.len();
+        for group in groups {
+            let row = &group.row(plan, scope);
+            append_key(plan, &EvalCtx { row, env: scope.env }, &mut self.sorter)?;
+            self.push(Value::Null, group.values())?;
+        }
+        Ok(count)
+    }
+
+    /// Gives a row or a group to the sorter, which has its key.
+    fn push(&mut self, mark: Value, values: impl Iterator<Item = Value>) -> Result<()> {
+        let values = std::iter::once(mark).chain(values);
+        let filled = values.chain(std::iter::repeat(Value::Null));
+        self.sorter.push(filled.take(self.width).map(Ok))
+    }
+}
+
+fn sorter<'a>(exec: &Exec<'a, '_>, width: usize) -> Sorter<'a> {
+    Sorter::new(exec.room(), exec.shares().sort, width, false, u64::MAX)
+}
+
+/// Appends the row's keys to the sorter's.
+fn append_key(plan: &GroupPlan, ctx: &EvalCtx, sorter: &mut Sorter) -> Result<()> {
+    plan.keys
+        .iter()
+        .try_for_each(|key| order_key(&key.eval(ctx)?, &key.ty, false, sorter.key()))
+}
+
+/// Whether more is wanted of what is sorted.
+fn go_on(flow: ScanControl, out: &mut dyn Output) -> Result<bool> {
+    if flow == ScanControl::Pause {
+        out.flush()?;
+    }
+    Ok(flow != ScanControl::Stop)
+}
+
+/// The keys of a row, one after the other.
+#[derive(Default)]
+struct Key {
+    bytes: Vec<u8>,
+    /// Where each begins.
+    starts: Vec<usize>,
+}
+
+impl Key {
+    fn read(&mut self, plan: &GroupPlan, ctx: &EvalCtx) -> Result<()> {
+        self.bytes.clear();
+        self.starts.clear();
+        for key in &plan.keys {
+            self.starts.push(self.bytes.len());
+            sort_key(&key.eval(ctx)?, &key.ty, &mut self.bytes)?;
+        }
+        Ok(())
+    }
+
+    /// How many of the first keys both have.
+    fn shared(&self, other: &Key) -> usize {
+        let pairs = self.bytes.iter().zip(&other.bytes);
+        let same = pairs.take_while(|(a, b)| a == b).count();
+        match same == self.bytes.len() && same == other.bytes.len() {
+            true => self.starts.len(),
+            // No key is the beginning of another.
+            false => self
+                .starts
+                .partition_point(|start| *start <= same)
+                .saturating_sub(1),
+        }
+    }
+}
+
+/// The groupings, by the number of their keys.
+struct Levels<'g, 'a> {
+    plan: &'g GroupPlan,
+    groups: Vec<Groups<'g, 'a>>,
+    /// A level takes the groups of the finer one, not the rows.
+    merges: bool,
+    /// A row's keys, and those of the row before.
+    key: Key,
+    current: Key,
+    /// A row of the input that was put aside.
+    row: Vec<Value>,
+}
+
+impl Levels<'_, '_> {
+    /// Takes a row that comes in order; the groups that it ends go on.
+    fn take(
         &mut self,
         ctx: &EvalCtx,
         scope: QueryScope,
         end: &mut End,
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
+        let flow = self.turn_to(ctx, scope, end, out)?;
+        let takes = match self.merges {
+            true => self.groups.len() - 1,
+            false => 0,
+        };
+        for groups in &mut self.groups[takes..] {
+            groups.take_in_hand(ctx.row, ctx)?;
+        }
+        Ok(flow)
+    }
+
+    /// Takes a row that was put aside, as it comes in order.
+    fn take_values(
+        &mut self,
+        values: &[Value],
+        scope: QueryScope,
+        end: &mut End,
+        out: &mut dyn Output,
+    ) -> Result<ScanControl> {
+        let mut row = std::mem::take(&mut self.row);
+        for (slot, value) in self.plan.slots.iter().zip(values) {
+            row[*slot].clone_from(value);
+        }
+        let joined = JoinedRow {
+            values: &row,
+            outer: scope.outer,
+        };
+        let ctx = EvalCtx {
+            row: &joined,
+            env: scope.env,
+        };
+        let flow = self.take(&ctx, scope, end, out);
+        self.row = row;
+        flow
+    }
+
+    /// Takes a part of a group of the finest level, as it comes in order.
+    fn take_part(
+        &mut self,
+        part: &Group,
+        scope: QueryScope,
+        end: &mut End,
+        out: &mut dyn Output,
+    ) -> Result<ScanControl> {
+        let row = &part.row(self.plan, scope);
+        let flow = self.turn_to(&EvalCtx { row, env: scope.env }, scope, end, out)?;
+        let finest = self.groups.len() - 1;
+        self.groups[finest].merge_in_hand(part, scope)?;
+        Ok(flow)
+    }
+
+    /// Ends the groups that a row is not part of.
+    fn turn_to(
+        &mut self,
+        ctx: &EvalCtx,
+        scope: QueryScope,
+        end: &mut End,
+        out: &mut dyn Output,
+    ) -> Result<ScanControl> {
+        self.key.read(self.plan, ctx)?;
+        let shared = self.key.shared(&self.current);
+        std::mem::swap(&mut self.key, &mut self.current);
+        self.end_above(shared, scope, end, out)
+    }
+
+    /// Ends the groups of more than so many keys: those of most keys first.
+    fn end_above(
+        &mut self,
+        keys: usize,
+        scope: QueryScope,
+        end: &mut End,
+        out: &mut dyn Output,
+    ) -> Result<ScanControl> {
         let mut flow = ScanControl::Next;
-        for groups in self.levels.iter_mut().rev() {
-            let Some(group) = groups.take(ctx.row, ctx)? else {
+        for level in (keys + 1..self.groups.len()).rev() {
+            let Some(group) = self.groups[level].end(scope.env)? else {
                 continue;
             };
-            match groups.emit(group, scope, end, out)? {
+            if self.merges {
+                self.groups[level - 1].merge_in_hand(&group, scope)?;
+            }
+            match self.groups[level].emit(group, scope, end, out)? {
                 ScanControl::Stop => return Ok(ScanControl::Stop),
                 ScanControl::Pause => flow = ScanControl::Pause,
                 ScanControl::Next => {}
@@ -89,31 +350,12 @@ impl<'g, 'a> Rollup<'g, 'a> {
         Ok(flow)
     }
 
-    /// The input has ended: the rest of the groups goes on.
-    pub fn finish(mut self, scope: QueryScope, end: &mut End, out: &mut dyn Output) -> Result<ScanControl> {
-        let mut flow = ScanControl::Next;
-        if let Some(sorter) = self.sorter.take() {
-            let mut row = vec![Value::Null; self.select.width];
-            sorter.finish(|values| {
-                for (slot, value) in self.plan.slots.iter().zip(values) {
-                    row[*slot].clone_from(value);
-                }
-                let row: &dyn Row = &JoinedRow {
-                    values: &row,
-                    outer: scope.outer,
-                };
-                flow = self.feed(&EvalCtx { row, env: scope.env }, scope, end, out)?;
-                if flow == ScanControl::Pause {
-                    out.flush()?;
-                }
-                Ok(flow != ScanControl::Stop)
-            })?;
+    /// No more comes: the groups in hand go on. That of all rows is there even if there are none.
+    fn finish(mut self, scope: QueryScope, end: &mut End, out: &mut dyn Output) -> Result<ScanControl> {
+        let flow = self.end_above(0, scope, end, out)?;
+        match go_on(flow, out)? {
+            true => self.groups.swap_remove(0).finish(scope, end, out),
+            false => Ok(flow),
         }
-        for groups in self.levels.into_iter().rev() {
-            if flow != ScanControl::Stop {
-                flow = groups.finish(scope, end, out)?;
-            }
-        }
-        Ok(flow)
     }
 }

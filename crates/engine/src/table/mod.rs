@@ -78,6 +78,7 @@ use crate::tree::Tree;
 use crate::txn::Sight;
 use key::KeyPartCodec;
 use layouts::RowLayouts;
+use range::Span;
 use row::{EntryLayout, WrongColumn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,6 +100,10 @@ pub struct RangeScan<'r> {
     /// If the index has a list among its parts: a row is shown for the first of its entries in these ranges alone, which are those of
     /// this scan and of others that belong together, in ascending order, or if `reverse` in descending order. Empty: for each entry.
     pub once: &'r [KeyRange],
+    /// Where the range ends is known from rows and not from the index's entries, so that a locking read locks the row behind it as well.
+    pub by_rows: bool,
+    /// Goes on where a scan of the same range has stopped: behind the entry with this key.
+    pub after: Option<&'r [u8]>,
 }
 
 impl<'r> RangeScan<'r> {
@@ -110,6 +115,8 @@ impl<'r> RangeScan<'r> {
             reverse: false,
             covering: false,
             once: &[],
+            by_rows: false,
+            after: None,
         }
     }
 
@@ -126,6 +133,25 @@ impl<'r> RangeScan<'r> {
     /// Sets which scans together show each row [once](RangeScan::once).
     pub fn once(self, once: &'r [KeyRange]) -> RangeScan<'r> {
         RangeScan { once, ..self }
+    }
+
+    /// Sets whether the end of the range is known [from rows](RangeScan::by_rows) alone.
+    pub fn by_rows(self, by_rows: bool) -> RangeScan<'r> {
+        RangeScan { by_rows, ..self }
+    }
+
+    /// Sets [where](RangeScan::after) the scan goes on.
+    pub fn after(self, after: Option<&'r [u8]>) -> RangeScan<'r> {
+        RangeScan { after, ..self }
+    }
+
+    /// The keys that are left to be visited; `None` if there are none for certain.
+    fn span(&self) -> Option<Span> {
+        let mut span = Span::of(self.range)?;
+        if let Some(key) = self.after {
+            span.go_on_after(key, self.reverse);
+        }
+        Some(span)
     }
 }
 

@@ -518,6 +518,11 @@ impl<'a> RowView<'a> {
         self.entry
     }
 
+    /// Where a locking scan that shows the row can go [on](super::RangeScan::after).
+    pub fn key(&self) -> &'a [u8] {
+        self.entry.unwrap_or(self.primary_key)
+    }
+
     /// The same row, found by this entry.
     pub(crate) fn found_by<'b>(&self, entry: &'b [u8]) -> RowView<'b>
     where

@@ -9,7 +9,7 @@ use super::rows::{JoinedRow, PageRow};
 use super::spill::{KeptRows, KeyedRows, KeyedRowsBuilder};
 use super::{Exec, QueryScope, ScanControl};
 use crate::context::Counter;
-use crate::dictionary::TableDef;
+use crate::dictionary::{ColumnDef, TableDef};
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr, Row};
 use crate::information_schema;
@@ -810,7 +810,8 @@ impl TableReading<'_, '_, '_> {
         let scan = RangeScan::new(path.index, range)
             .reverse(self.scan.reverse)
             .covering(path.covering && path.index != 0)
-            .once(once);
+            .once(once)
+            .by_rows(matches!(read, Read::Locking { .. }) && self.has_virtual_part());
         let scanned = self
             .table
             .scan(&mut self.exec.txn.borrow_mut(), &scan, read, &mut |view| {
@@ -844,6 +845,15 @@ impl TableReading<'_, '_, '_> {
             rest.lower = Bound::Excluded(stopped_at);
         }
         Ok((last, Some(rest)))
+    }
+
+    /// Whether the index has a virtual column. MySQL does not test the entries of such an index by themselves.
+    fn has_virtual_part(&self) -> bool {
+        let index = self.def.index_by_number(self.scan.path.index);
+        let parts = index.into_iter().flat_map(|index| &index.parts);
+        parts
+            .map(|part| &self.def.columns[part.column])
+            .any(ColumnDef::is_virtual)
     }
 
     /// The whole key of a row in the index that is read.

@@ -66,9 +66,14 @@ impl Table {
         matches: Option<Matches<'_>>,
         mut visit: Visit<'_>,
     ) -> Result<()> {
-        let Some(span) = Span::of(scan.range) else {
+        let Some(span) = scan.span() else {
             return Ok(());
         };
+        let target = self.target(scan.index, scan.range);
+        if scan.after.is_some() && (target.unique || target.whole) {
+            // There is no other entry.
+            return Ok(());
+        }
         let all = txn.snapshot_isolation.then(|| span.clone());
         let gaps = txn.locks_gaps();
         let mut cursor = Cursor {
@@ -79,7 +84,7 @@ impl Table {
             lock,
             gaps,
             reverse: scan.reverse,
-            target: self.target(scan.index, scan.range),
+            target,
             span,
             matches,
             fresh: None,
@@ -101,7 +106,7 @@ impl Cursor<'_, '_, '_> {
         let tree = &self.table.indexes[self.n].tree;
         // True once the row that the range may end with has been locked, deleted or not: then nothing behind it need be
         // locked.
-        let mut at_last = false;
+        let mut at_last = self.scan.after.is_some_and(|key| self.is_last(key));
         // True if the last entry visited lies behind the range.
         let mut beyond = false;
         'descend: loop {
@@ -171,8 +176,8 @@ impl Cursor<'_, '_, '_> {
 
     fn down(&mut self, visit: &mut Visit<'_>) -> Result<()> {
         let tree = &self.table.indexes[self.n].tree;
-        let mut begun = !self.gaps;
-        let mut found = false;
+        let mut found = self.scan.after.is_some();
+        let mut begun = found || !self.gaps;
         'descend: loop {
             self.txn.check_locking()?;
             let leaf = match &self.span.upper {

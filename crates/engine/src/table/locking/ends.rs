@@ -8,7 +8,7 @@
 //! | equality | the gap | nothing |
 //! | of the clustered index | the gap; nothing behind the very row that the range ends with, unless it is the last of all | the row, until it is seen to lie beyond; an UPDATE passes over what others have locked |
 //! | of another, if the index tells (a query) | the entry and its gap | the entry, until then |
-//! | … if the row must be looked at (a change, or `FOR UPDATE` of what the index covers) | the entry and its gap, and its row | both, until then |
+//! | … if the row must be looked at (a change, `FOR UPDATE` of what the index covers, [`by_rows`](super::super::RangeScan::by_rows)) | the entry and its gap, and its row | both, until then |
 //!
 //! An entry marked deleted decides nothing: the scan locks it and continues with the next. If there is no next, a scan
 //! whose range is not tested against entries stops without the supremum: that the last entry lies behind the range is

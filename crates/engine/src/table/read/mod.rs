@@ -29,7 +29,6 @@ mod covering;
 mod point;
 mod secondary;
 
-use super::range::Span;
 use super::reader::{Reader, ScanRange};
 use super::row::RowView;
 use super::{Flow, Keep, RangeScan, Read, Table};
@@ -163,14 +162,15 @@ impl Table {
         txn.check()?;
         self.check_open()?;
         self.check_index(scan.index)?;
-        let Some(span) = Span::of(scan.range) else {
+        let Some(span) = scan.span() else {
             return Ok(());
         };
         let sight = match read {
             Read::Consistent => txn.sight()?,
             Read::Locking { exclusive, wait } => {
                 self.intend(txn, exclusive)?;
-                let lock = locking(exclusive, wait, scan.covering, !scan.covering);
+                let tests_entries = !scan.covering && !scan.by_rows;
+                let lock = locking(exclusive, wait, scan.covering, tests_entries);
                 return self.scan_locking(txn, scan, lock, None, Visit::Show(f));
             }
         };

@@ -1,13 +1,12 @@
 //! Foreign keys at work: a row that comes must have its parents, and a row that goes or changes its key takes its children
 //! along, or stays.
 //!
-//! A statement that touches foreign keys (`plan::change::foreign_keys`) brings its changes here row by row, before and after
-//! each is made:
+//! A statement that touches foreign keys (`plan::change::foreign_keys`) brings its changes here row by row, before each is made:
 //!
 //! ```text
-//!   comes     before: every parent is there, or error 1452
-//!   goes      before: no child refuses, or error 1451        after: children are deleted, or set to NULL
-//!   changes   before: both                                    after: children follow, or are set to NULL
+//!   comes     every parent is there, or error 1452
+//!   goes      each constraint of its children in turn: they are deleted or set to NULL, or if there are any error 1451
+//!   changes   the same, children follow the new key; then every parent is there
 //! ```
 //!
 //! *Locks.* All look-ups are locking reads of the newest rows. A parent is locked in shared mode until the transaction ends;
@@ -16,17 +15,18 @@
 //! it has done. No read of this transaction's view is part of that.
 //!
 //! *Cascades* are changes like any other: of rows with their indexes, with savepoints around the statement, and with
-//! foreign keys of their own. They go depth first, at most [`DEPTH_MAX`] deep; one that would update a table which is being
-//! updated further up is refused, since it might never end. As in MySQL 9.6 and later, a constraint is asked before the row
-//! is changed; if others of the row cascade, after those, which may have removed what refuses, or brought the parent that
-//! is missing.
+//! foreign keys of their own. Children are locked and changed one after the other. They go depth first, at most [`DEPTH_MAX`] deep; one
+//! that would update a table which is being updated further up is refused, since it might never end.
+//!
+//! *The order* is that of MySQL 9.6 and later: the statement's own row changes after its children, a row of a cascade before its
+//! own. A cascade that comes around to the statement's own row passes over it, if that goes anyway, or is to have what the cascade would
+//! give it.
 
 use super::ChangeContext;
 use super::generated::computed;
 use super::rows::{Slots, Stored};
 use crate::dictionary::{ForeignKeyDef, ReferentialAction, TableDef};
 use crate::error::{Result, SqlError, er};
-use crate::exec::spill::{KeptRows, Room, Shares};
 use crate::plan::change::ForeignKeys;
 use crate::plan::change::foreign_keys::{ChildLink, ParentKey, ParentLink};
 use crate::show::foreign_key_text;
@@ -61,7 +61,16 @@ struct Step<'s> {
     via: Option<usize>,
     /// An UPDATE, of this node.
     updates: bool,
+    /// The row of the target that the statement itself changes behind its children.
+    own: Option<OwnRow<'s>>,
     up: Option<&'s Step<'s>>,
+}
+
+#[derive(Clone, Copy)]
+struct OwnRow<'s> {
+    primary_key: &'s [u8],
+    /// What it becomes; `None`: it goes.
+    new: Option<&'s [Value]>,
 }
 
 impl Step<'_> {
@@ -70,6 +79,7 @@ impl Step<'_> {
         depth: 0,
         via: None,
         updates: false,
+        own: None,
         up: None,
     };
 
@@ -77,6 +87,25 @@ impl Step<'_> {
     fn is_updating(&self, node: usize) -> bool {
         (self.updates && self.node == node) || self.up.is_some_and(|up| up.is_updating(node))
     }
+
+    /// Whether a row is the statement's own, and becomes by itself what the step would make of it: gone, or with these values.
+    fn is_done(&self, child: &Child, columns: &[usize], values: &[Value]) -> bool {
+        let own = self
+            .own
+            .filter(|own| self.node == 0 && own.primary_key == child.primary_key);
+        own.is_some_and(|own| match own.new {
+            None => !self.updates,
+            Some(new) => self.updates && columns.iter().zip(values).all(|(at, value)| new[*at] == *value),
+        })
+    }
+}
+
+/// A row that a cascade has locked.
+struct Child {
+    /// Its key in the index by which it was found.
+    entry: Vec<u8>,
+    primary_key: Vec<u8>,
+    row: Vec<Value>,
 }
 
 impl<'a> Relations<'a> {
@@ -96,45 +125,61 @@ impl<'a> Relations<'a> {
         self.check_parents(Step::TARGET, None, row)
     }
 
-    /// A row is to be deleted, or, for REPLACE, to give way to a new one. Error 1451.
-    pub fn before_delete(&self, old: &[Value], new: Option<&[Value]>) -> Result<()> {
-        self.refuse_early(Step::TARGET, old, new, Event::Delete)
-    }
-
-    /// It has been deleted.
-    pub fn after_delete(&self, old: &[Value], new: Option<&[Value]>) -> Result<()> {
-        self.follow(Step::TARGET, old, new, Event::Delete)
-    }
-
-    /// A row is to be changed. Errors 1451 and 1452.
-    pub fn before_update(&self, old: &[Value], new: &[Value]) -> Result<()> {
-        self.refuse_early(Self::updating(), old, Some(new), Event::Update)?;
-        self.check_early(Self::updating(), old, new)
-    }
-
-    /// It has been changed.
-    pub fn after_update(&self, old: &[Value], new: &[Value]) -> Result<()> {
-        self.follow(Self::updating(), old, Some(new), Event::Update)
-    }
-
-    /// Error 1452 before a row is changed, if its change does not cascade: in a circle the parent may follow.
-    fn check_early(&self, step: Step, old: &[Value], new: &[Value]) -> Result<()> {
-        match self.cascades(step, old, Some(new), Event::Update) {
-            true => Ok(()),
-            false => self.check_parents(step, Some(old), new),
-        }
-    }
-
-    fn cascades(&self, step: Step, old: &[Value], new: Option<&[Value]>, event: Event) -> bool {
-        let mut concerned = self.concerned(step, old, new, event);
-        concerned.any(|(_, action)| action.changes_children())
-    }
-
-    fn updating() -> Step<'static> {
-        Step {
-            updates: true,
+    /// The row with this primary key is to be deleted, or, for REPLACE, to give way to a new one: its children refuse, with error
+    /// 1451, or follow.
+    pub fn before_delete(&self, primary_key: &[u8], old: &[Value], new: Option<&[Value]>) -> Result<()> {
+        let own = OwnRow {
+            primary_key,
+            new: None,
+        };
+        let step = Step {
+            own: Some(own),
             ..Step::TARGET
+        };
+        self.see_to_children(step, old, new, Event::Delete)
+    }
+
+    /// The row with this primary key is to be changed: its children refuse, with error 1451, or follow, and its new parents are there, or error 1452.
+    pub fn before_update(&self, primary_key: &[u8], old: &[Value], new: &[Value]) -> Result<()> {
+        let own = OwnRow {
+            primary_key,
+            new: Some(new),
+        };
+        let step = Step {
+            updates: true,
+            own: Some(own),
+            ..Step::TARGET
+        };
+        self.see_to_update(step, old, new)
+    }
+
+    fn see_to_update(&self, step: Step, old: &[Value], new: &[Value]) -> Result<()> {
+        self.see_to_children(step, old, Some(new), Event::Update)?;
+        self.check_parents(step, Some(old), new)
+    }
+
+    /// Each constraint of which a row is the parent, if the row's key goes; of one table those that cascade first.
+    fn see_to_children(&self, step: Step, old: &[Value], new: Option<&[Value]>, event: Event) -> Result<()> {
+        let concerned =
+            |link: &&ChildLink| new.is_none_or(|new| link.columns.iter().any(|at| old[*at] != new[*at]));
+        let action = |link: &ChildLink| match event {
+            Event::Delete => link.on_delete,
+            Event::Update => link.on_update,
+        };
+        let links = &self.graph.nodes[step.node].children;
+        for of_table in links.chunk_by(|a, b| a.child == b.child) {
+            let (cascading, refusing): (Vec<_>, Vec<_>) = of_table
+                .iter()
+                .filter(concerned)
+                .partition(|link| action(link).changes_children());
+            for link in cascading {
+                self.cascade(step, link, (old, new), event, action(link))?;
+            }
+            for link in refusing {
+                self.refuse(step, link, old)?;
+            }
         }
+        Ok(())
     }
 
     /// Error 1452 if a parent is missing that the row did not have before.
@@ -210,43 +255,6 @@ impl<'a> Relations<'a> {
         self.encode(&child.table, link.index, &values).map(Some)
     }
 
-    /// The links from a row to children that an event concerns: those whose key goes.
-    fn concerned<'r>(
-        &self,
-        step: Step,
-        old: &'r [Value],
-        new: Option<&'r [Value]>,
-        event: Event,
-    ) -> impl Iterator<Item = (&'a ChildLink, ReferentialAction)> + use<'r, 'a> {
-        let links = self.graph.nodes[step.node].children.iter();
-        links.filter_map(move |link| {
-            let stays = new.is_some_and(|new| link.columns.iter().all(|at| old[*at] == new[*at]));
-            let action = match event {
-                Event::Delete => link.on_delete,
-                Event::Update => link.on_update,
-            };
-            (!stays).then_some((link, action))
-        })
-    }
-
-    /// Error 1451 before a row is changed, if nothing that cascades could yet remove what refuses.
-    fn refuse_early(&self, step: Step, old: &[Value], new: Option<&[Value]>, event: Event) -> Result<()> {
-        let cascades = self.cascades(step, old, new, event);
-        for (link, action) in self.concerned(step, old, new, event) {
-            if !action.changes_children() && (!cascades || self.is_own_child(step, link, old)) {
-                self.refuse(step, link, old)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a row is its own child.
-    fn is_own_child(&self, step: Step, link: &ChildLink, row: &[Value]) -> bool {
-        let columns = &self.graph.child_key(link).columns;
-        let mut pairs = columns.iter().zip(&link.columns);
-        link.child == step.node && pairs.all(|(at, referenced)| row[*at] == row[*referenced])
-    }
-
     /// Error 1451 if the row has a child by this link.
     fn refuse(&self, step: Step, link: &ChildLink, row: &[Value]) -> Result<()> {
         let child = &self.graph.nodes[link.child];
@@ -261,29 +269,7 @@ impl<'a> Relations<'a> {
         }
     }
 
-    /// Changes the children of a row that has gone or changed; then whatever is asked that was not before.
-    fn follow(&self, step: Step, old: &[Value], new: Option<&[Value]>, event: Event) -> Result<()> {
-        let mut cascades = false;
-        for (link, action) in self.concerned(step, old, new, event) {
-            if action.changes_children() {
-                cascades = true;
-                self.cascade(step, link, (old, new), event, action)?;
-            }
-        }
-        if !cascades {
-            return Ok(());
-        }
-        for (link, action) in self.concerned(step, old, new, event) {
-            if !action.changes_children() {
-                self.refuse(step, link, old)?;
-            }
-        }
-        match (event, new) {
-            (Event::Update, Some(new)) => self.check_parents(step, Some(old), new),
-            _ => Ok(()),
-        }
-    }
-
+    /// Deletes or changes the children of a row, one after the other.
     fn cascade(
         &self,
         step: Step,
@@ -296,10 +282,10 @@ impl<'a> Relations<'a> {
         let Some(key) = self.children_key(parent, link, old)? else {
             return Ok(());
         };
-        let children = self.collect(link, key)?;
-        if children.is_empty() {
+        let (range, columns) = (KeyRange::prefix(key), &self.graph.child_key(link).columns);
+        let Some(mut child) = self.next_child(link, &range, None)? else {
             return Ok(());
-        }
+        };
         if step.depth + 1 >= DEPTH_MAX {
             return Err(SqlError::new(
                 er::FK_DEPTH_EXCEEDED,
@@ -307,14 +293,12 @@ impl<'a> Relations<'a> {
             ));
         }
         let deletes = event == Event::Delete && action == ReferentialAction::Cascade;
-        if !deletes && step.is_updating(link.child) {
-            return Err(self.has_child(link));
-        }
         let below = Step {
             node: link.child,
             depth: step.depth + 1,
             via: Some(link.key),
             updates: !deletes,
+            own: step.own,
             up: Some(&step),
         };
         let values = match (deletes, new) {
@@ -324,39 +308,46 @@ impl<'a> Relations<'a> {
             }
             (false, _) => vec![Val::Null; link.columns.len()],
         };
-        children.for_each(&mut |row| {
-            if let [Val::Str(key), row @ ..] = row {
+        loop {
+            if !below.is_done(&child, columns, &values) {
                 match deletes {
-                    true => self.delete(below, key, row)?,
-                    false => self.update(below, link, key, row, &values)?,
+                    true => self.delete(below, &child)?,
+                    false if step.is_updating(link.child) => return Err(self.has_child(link)),
+                    false => self.update(below, link, &child, &values)?,
                 }
             }
-            Ok(true)
-        })
+            child = match self.next_child(link, &range, Some(&child.entry))? {
+                Some(next) => next,
+                None => return Ok(()),
+            };
+        }
     }
 
-    /// Locks and copies the rows that a cascade is to change, each behind its primary key.
-    fn collect(&self, link: &ChildLink, key: Vec<u8>) -> Result<KeptRows<'a>> {
+    /// Locks and copies the next row that a cascade is to change.
+    fn next_child(&self, link: &ChildLink, range: &KeyRange, after: Option<&[u8]>) -> Result<Option<Child>> {
         let run = self.run;
-        let child = &self.graph.nodes[link.child];
-        let mut rows = KeptRows::new(Room::of(run.session), Shares::of(run.session).table);
-        let range = KeyRange::prefix(key);
-        let scan = RangeScan::new(link.index, &range);
+        let node = &self.graph.nodes[link.child];
+        let scan = RangeScan::new(link.index, range).after(after);
+        let mut found = None;
         let mut take = |view: &RowView| {
             let row = Stored {
-                def: &child.def,
+                def: &node.def,
                 view,
                 zone: run.env.time_zone,
             };
-            let mut kept = vec![Value::string(view.primary_key())];
+            let mut kept = Vec::new();
             row.copy_to(&mut kept);
-            rows.push(kept)?;
-            Ok((Keep::Locked, Flow::Continue))
+            found = Some(Child {
+                entry: view.key().to_vec(),
+                primary_key: view.primary_key().to_vec(),
+                row: kept,
+            });
+            Ok((Keep::Locked, Flow::Stop))
         };
         let txn = &mut **run.txn.borrow_mut();
-        let scanned = child.table.scan_to_change(txn, &scan, None, &mut take);
-        scanned.map_err(|error| SqlError::in_table(error, &child.def.name))?;
-        Ok(rows)
+        let scanned = node.table.scan_to_change(txn, &scan, None, &mut take);
+        scanned.map_err(|error| SqlError::in_table(error, &node.def.name))?;
+        Ok(found)
     }
 
     /// The parent's new key, as the child's columns take it. Error 1451 if they cannot.
@@ -373,31 +364,21 @@ impl<'a> Relations<'a> {
         values.ok_or_else(|| self.has_child(link))
     }
 
-    fn delete(&self, step: Step, key: &[u8], old: &[Value]) -> Result<()> {
+    fn delete(&self, step: Step, child: &Child) -> Result<()> {
         let node = &self.graph.nodes[step.node];
-        self.refuse_early(step, old, None, Event::Delete)?;
-        let found = {
+        let deleted = {
             let txn = &mut **self.run.txn.borrow_mut();
-            node.table.modify(txn, key, &mut |_, _| Ok(Action::Delete))
+            node.table
+                .modify(txn, &child.primary_key, &mut |_, _| Ok(Action::Delete))
         };
-        match found.map_err(|error| SqlError::in_table(error, &node.def.name))? {
-            true => self.follow(step, old, None, Event::Delete),
-            // Another branch of the cascade was faster.
-            false => Ok(()),
-        }
+        deleted.map_err(|error| SqlError::in_table(error, &node.def.name))?;
+        self.see_to_children(step, &child.row, None, Event::Delete)
     }
 
-    fn update(
-        &self,
-        step: Step,
-        link: &ChildLink,
-        key: &[u8],
-        old: &[Value],
-        values: &[Value],
-    ) -> Result<()> {
+    fn update(&self, step: Step, link: &ChildLink, child: &Child, values: &[Value]) -> Result<()> {
         let node = &self.graph.nodes[step.node];
         let columns = &self.graph.child_key(link).columns;
-        let mut new = old.to_vec();
+        let mut new = child.row.clone();
         for (at, value) in columns.iter().zip(values) {
             new[*at] = value.clone();
         }
@@ -408,12 +389,10 @@ impl<'a> Relations<'a> {
                 new[generated.0] = computed(&node.def, generated, &Slots(&new), &self.run.env.ctx())?;
             }
         }
-        self.refuse_early(step, old, Some(&new), Event::Update)?;
-        self.check_early(step, old, &new)?;
         let zone = self.run.env.time_zone;
-        let found = {
+        let changed = {
             let txn = &mut **self.run.txn.borrow_mut();
-            node.table.modify(txn, key, &mut |_, buf| {
+            node.table.modify(txn, &child.primary_key, &mut |_, buf| {
                 for at in &changed {
                     let mut room: Scratch = [0; 32];
                     buf.set(*at, node.def.columns[*at].ty.store(&new[*at], zone, &mut room));
@@ -421,9 +400,8 @@ impl<'a> Relations<'a> {
                 Ok(Action::Update)
             })
         };
-        match found {
-            Ok(true) => self.follow(step, old, Some(&new), Event::Update),
-            Ok(false) => Ok(()),
+        match changed {
+            Ok(_) => self.see_to_update(step, &child.row, &new),
             Err(Error::DuplicateKey { index, .. }) => Err(self.duplicate_child(step, index, values)),
             Err(error) => Err(SqlError::in_table(error, &node.def.name)),
         }

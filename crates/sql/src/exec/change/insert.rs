@@ -377,12 +377,8 @@ impl InsertRun<'_> {
         let Some(old) = target.row(run, key)? else {
             return Ok(false);
         };
-        relations.before_delete(&old, Some(new))?;
-        let gone = delete()?;
-        if gone {
-            relations.after_delete(&old, Some(new))?;
-        }
-        Ok(gone)
+        relations.before_delete(key, &old, Some(new))?;
+        Ok(delete()?)
     }
 
     /// REPLACE makes the old row the new one, where no other key can be in the way, rather than remove it: less is to be
@@ -406,18 +402,18 @@ impl InsertRun<'_> {
         Ok(found.then_some(changed))
     }
 
-    /// Holds the change of the row that has the key already against foreign keys; returns that row.
+    /// Holds the change of the row that has the key already against foreign keys.
     fn before_update(
         &self,
         relations: Relations,
         assignments: &Assignments,
         key: &[u8],
         new: &[Value],
-    ) -> Result<Option<Vec<Value>>> {
+    ) -> Result<()> {
         let (target, run) = (&self.plan.target, self.run);
         let width = target.def.columns.len();
         let Some(old) = target.row(run, key)? else {
-            return Ok(None);
+            return Ok(());
         };
         let both = OldAndNew {
             old: &Slots(&old),
@@ -432,9 +428,9 @@ impl InsertRun<'_> {
                 set: &set,
             }
             .copy(width);
-            relations.before_update(&old, &after)?;
+            relations.before_update(key, &old, &after)?;
         }
-        Ok(Some(old))
+        Ok(())
     }
 
     /// Changes the row that has the key already. `None` if it is gone; otherwise whether it changed.
@@ -446,10 +442,9 @@ impl InsertRun<'_> {
         let mut set = Vec::new();
         let mut after = Vec::new();
         let mut changed = false;
-        let before = match relations {
-            Some(relations) => self.before_update(relations, assignments, key, new)?,
-            None => None,
-        };
+        if let Some(relations) = relations {
+            self.before_update(relations, assignments, key, new)?;
+        }
         let mut apply = |old: &dyn Row, set: &mut Vec<(usize, Value)>| -> Result<bool> {
             let both = OldAndNew { old, new, width };
             let changes = assignments.apply(target, &both, &run.env.ctx(), set)?;
@@ -480,9 +475,6 @@ impl InsertRun<'_> {
             })
         };
         let found = result.map_err(|error| target.explain(error, &Slots(&after)))?;
-        if let (true, Some(relations), Some(before)) = (changed, relations, before) {
-            relations.after_update(&before, &after)?;
-        }
         if found && let Some(value) = self.counter_value(&after) {
             self.counter.observe(value)?;
             self.outcome.last_insert_id = value;

@@ -283,7 +283,7 @@ impl JoinedRun<'_> {
         };
         let new = match action {
             JoinedAction::Delete => {
-                relations.before_delete(&old, None)?;
+                relations.before_delete(key, &old, None)?;
                 None
             }
             JoinedAction::Update(update) => {
@@ -299,7 +299,7 @@ impl JoinedRun<'_> {
                     set: &set,
                 }
                 .copy(old.len());
-                relations.before_update(&old, &new)?;
+                relations.before_update(key, &old, &new)?;
                 Some(new)
             }
         };
@@ -314,14 +314,8 @@ impl JoinedRun<'_> {
             })
         };
         let after = new.as_deref().unwrap_or(&old);
-        if !found.map_err(|error| target.explain(error, &Slots(after)))? {
-            return Ok(None);
-        }
-        match &new {
-            None => relations.after_delete(&old, None)?,
-            Some(new) => relations.after_update(&old, new)?,
-        }
-        Ok(Some(true))
+        let found = found.map_err(|error| target.explain(error, &Slots(after)))?;
+        Ok(found.then_some(true))
     }
 }
 

@@ -1,8 +1,9 @@
 //! The passes of UPDATE and DELETE over the rows of one table.
 //!
-//! *In place*: one pass; each row of the path is locked, tested and changed under its leaf's latch. *Collected*: the first
+//! *In place*: one pass; each row of the path is locked, tested and changed under its leaf's latch. *One by one*: likewise one after
+//! the other, but a row is copied and its leaf released before it is changed. *Collected*: the first
 //! pass locks and copies the rows that match, then they are sorted, cut and changed one by one by primary key. The plan says
-//! which ([`RowSelection`]).
+//! which ([`Pass`]).
 
 use super::foreign_keys::Relations;
 use super::rows::{Changed, Slots, Stored};
@@ -12,7 +13,7 @@ use crate::error::{Result, SqlError, er};
 use crate::exec::counting::{Scanned, count_sort};
 use crate::exec::spill::{KeptRows, Room, Shares, Sorter, copied};
 use crate::expr::{EvalCtx, Row};
-use crate::plan::change::{RowSelection, Target};
+use crate::plan::change::{Pass, RowSelection, Target};
 use crate::types::sort::order_key;
 use crate::types::{Val, Value};
 use tidemark_engine::{Action, Flow, Keep, KeyRange, RangeScan, RowBuf, RowView};
@@ -63,9 +64,10 @@ impl<'a> ChangeScan<'a> {
             Some(_) => run.env.warnings.note(SqlError::view_without_key()),
             None => {}
         }
-        match self.rows.in_place {
-            true => self.change_in_place(limit, change),
-            false => self.change_collected(limit, change),
+        match self.rows.pass {
+            Pass::InPlace => self.change_in_place(limit, change),
+            Pass::OneByOne => self.change_one_by_one(limit, change),
+            Pass::Collected => self.change_collected(limit, change),
         }
     }
 
@@ -292,12 +294,7 @@ impl<'a> ChangeScan<'a> {
     ) -> Result<bool> {
         match action {
             Action::Delete => {
-                relations.before_delete(row, None)?;
-                let found = self.carry_out(key, action, change)?;
-                if found {
-                    relations.after_delete(row, None)?;
-                }
-                Ok(found)
+                relations.before_delete(key, row, None)?;
             }
             Action::Update => {
                 let new = Changed {
@@ -305,15 +302,11 @@ impl<'a> ChangeScan<'a> {
                     set: change.new_values(),
                 };
                 let new = new.copy(row.len());
-                relations.before_update(row, &new)?;
-                let found = self.carry_out(key, action, change)?;
-                if found {
-                    relations.after_update(row, &new)?;
-                }
-                Ok(found)
+                relations.before_update(key, row, &new)?;
             }
-            Action::Skip | Action::Keep | Action::Touch => self.carry_out(key, action, change),
+            Action::Skip | Action::Keep | Action::Touch => {}
         }
+        self.carry_out(key, action, change)
     }
 
     fn no_rows(&self) -> KeptRows<'a> {
@@ -323,47 +316,22 @@ impl<'a> ChangeScan<'a> {
 
     /// Locks and copies the rows that match, each behind its primary key.
     fn collect(&self, limit: u64) -> Result<KeptRows<'a>> {
-        let (target, run) = (self.target, self.run);
-        let zone = run.env.time_zone;
+        let run = self.run;
         let enough = match self.rows.order_by.is_empty() && !self.rows.filter_queries {
             true => limit,
             false => u64::MAX,
         };
         let mut rows = self.no_rows();
         let ranges = self.ranges(&run.env.ctx())?;
-        let once = self.rows.path.once(&target.def, &ranges);
         for range in &ranges {
             let before = run.session.examined.get();
-            let mut take = |view: &RowView| {
-                let row = Stored {
-                    def: &target.def,
-                    view,
-                    zone,
-                };
-                self.run.session.examine();
-                if !self.rows.filter_queries && !self.matches(&row)? {
-                    return Ok((Keep::Release, Flow::Continue));
-                }
-                let mut kept = vec![Value::string(view.primary_key())];
-                row.copy_to(&mut kept);
-                rows.push(kept)?;
-                let flow = if rows.len() as u64 >= enough {
-                    Flow::Stop
-                } else {
-                    Flow::Continue
-                };
-                Ok((Keep::Locked, flow))
-            };
-            let txn = &mut **run.txn.borrow_mut();
-            let (table, index) = (&target.table, self.rows.path.index);
-            let mut judge = |view: &RowView| self.judge(view);
-            let judge: Option<&mut dyn FnMut(&RowView) -> _> = match self.rows.judges {
-                true => Some(&mut judge),
-                false => None,
-            };
-            let scan = RangeScan::new(index, range).reverse(self.rows.reverse).once(once);
-            let scanned = table.scan_to_change(txn, &scan, judge, &mut take);
-            scanned.map_err(|error| SqlError::in_table(error, &target.def.name))?;
+            self.lock_rows((range, &ranges), None, &mut |_, row| {
+                rows.push(row)?;
+                Ok(match rows.len() as u64 >= enough {
+                    true => Flow::Stop,
+                    false => Flow::Continue,
+                })
+            })?;
             let stopped = rows.len() as u64 >= enough;
             self.count_scan(before, !stopped);
             if stopped {
@@ -381,5 +349,72 @@ impl<'a> ChangeScan<'a> {
             Ok(true)
         })?;
         Ok(matching)
+    }
+
+    fn change_one_by_one(&self, mut left: u64, change: &mut dyn RowChange) -> Result<()> {
+        let run = self.run;
+        let ranges = self.ranges(&run.env.ctx())?;
+        for range in &ranges {
+            let before = run.session.examined.get();
+            let mut after: Option<Vec<u8>> = None;
+            while left > 0 {
+                let mut found = None;
+                self.lock_rows((range, &ranges), after.as_deref(), &mut |view, row| {
+                    found = Some((view.key().to_vec(), row));
+                    Ok(Flow::Stop)
+                })?;
+                let Some((key, row)) = found else {
+                    break;
+                };
+                after = Some(key);
+                if !self.rows.filter_queries || self.matches(&Slots(&row[1..]))? {
+                    self.change_row(&row, change)?;
+                    left -= 1;
+                }
+            }
+            self.count_scan(before, left > 0);
+            if left == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Locks the rows of one of the ranges, from behind an entry on, and copies those that match, each behind its primary key, until `f`
+    /// wants no more. A condition with queries is left to the caller.
+    fn lock_rows(
+        &self,
+        (range, ranges): (&KeyRange, &[KeyRange]),
+        after: Option<&[u8]>,
+        f: &mut dyn FnMut(&RowView, Vec<Value>) -> Result<Flow>,
+    ) -> Result<()> {
+        let (target, run) = (self.target, self.run);
+        let mut take = |view: &RowView| {
+            let row = Stored {
+                def: &target.def,
+                view,
+                zone: run.env.time_zone,
+            };
+            run.session.examine();
+            if !self.rows.filter_queries && !self.matches(&row)? {
+                return Ok((Keep::Release, Flow::Continue));
+            }
+            let mut kept = vec![Value::string(view.primary_key())];
+            row.copy_to(&mut kept);
+            Ok((Keep::Locked, f(view, kept)?))
+        };
+        let mut judge = |view: &RowView| self.judge(view);
+        let judge: Option<&mut dyn FnMut(&RowView) -> _> = match self.rows.judges {
+            true => Some(&mut judge),
+            false => None,
+        };
+        let path = &self.rows.path;
+        let scan = RangeScan::new(path.index, range)
+            .reverse(self.rows.reverse)
+            .once(path.once(&target.def, ranges))
+            .after(after);
+        let txn = &mut **run.txn.borrow_mut();
+        let scanned = target.table.scan_to_change(txn, &scan, judge, &mut take);
+        scanned.map_err(|error| SqlError::in_table(error, &target.def.name))
     }
 }

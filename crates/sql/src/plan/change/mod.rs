@@ -32,7 +32,7 @@ pub use foreign_keys::ForeignKeys;
 pub(in crate::plan) use insert::INSERTED;
 pub use insert::{Given, InsertPlan, InsertSource, OnDuplicate};
 pub use joined::{JoinedAction, JoinedPlan, JoinedTarget};
-pub use selection::RowSelection;
+pub use selection::{Pass, RowSelection};
 pub use setup::SetupPlan;
 pub use target::{Check, CheckOf, Target};
 pub use update::UpdatePlan;

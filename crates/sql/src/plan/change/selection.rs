@@ -1,9 +1,9 @@
 //! Chooses how an UPDATE or DELETE of one table finds its rows: the index, the order, and whether rows are changed as they are
 //! found.
 //!
-//! Rows are changed *in place*, in the pass that finds them, if neither the expressions nor foreign keys make the statement
-//! look at other rows, the order is the path's, and the change moves no row within the index (a row moved ahead would be met again, the Halloween problem). They are
-//! *collected* first otherwise.
+//! Rows are changed in the pass that finds them if the order is the path's and the change moves no row within the index (a row
+//! moved ahead would be met again, the Halloween problem): *in place*, while the row is latched, if neither the expressions nor foreign keys make
+//! the statement look at other rows, *one by one* otherwise. They are *collected* first if the pass cannot change them.
 //!
 //! Where an index gives the wanted order it is read in that, from either end, and no further than LIMIT says: `DELETE …
 //! ORDER BY id LIMIT 1` takes one row off a queue and locks no other.
@@ -28,6 +28,17 @@ pub struct ChangeOrder {
     pub descending: bool,
 }
 
+/// When the rows that are found are changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// As they are found, each under the latch of its leaf.
+    InPlace,
+    /// As they are found, each before the next is looked for.
+    OneByOne,
+    /// When all have been found.
+    Collected,
+}
+
 /// The rows of one table that a statement touches.
 pub struct RowSelection {
     pub path: AccessPath,
@@ -36,7 +47,7 @@ pub struct RowSelection {
     /// What they are sorted by; nothing if the path gives them in the order wanted.
     pub order_by: Vec<ChangeOrder>,
     pub limit: Option<Expr>,
-    pub in_place: bool,
+    pub pass: Pass,
     /// LIMIT goes by a view without a key: this error, or a note if `updatable_views_with_limit` allows it.
     pub without_key: Option<SqlError>,
     /// An UPDATE in no order: under READ COMMITTED and below, rows that others have locked are judged before they are
@@ -148,7 +159,13 @@ impl RowSelection {
         }
         let moves = target.moves(clauses.written, path.index);
         let alone = clauses.plain && !filter_queries && target.foreign_keys.is_none();
-        let in_place = order_by.is_empty() && alone && !clauses.ignore && !moves;
+        // As in MySQL an order is one to be sorted by, unless a DELETE stops at its LIMIT.
+        let in_order = clauses.order_by.is_empty() || clauses.written.is_empty() && limit.is_some();
+        let pass = match order_by.is_empty() && !moves {
+            true if alone && !clauses.ignore => Pass::InPlace,
+            true if in_order => Pass::OneByOne,
+            _ => Pass::Collected,
+        };
         if !order_by.is_empty() || (moves && !path.point) {
             let primary = target.def.primary().into_iter().flat_map(|index| &index.parts);
             columns_read.extend(primary.map(|part| part.column));
@@ -160,7 +177,7 @@ impl RowSelection {
             order_by,
             without_key: limit.as_ref().and_then(|_| without_key(target, clauses.written)),
             limit,
-            in_place,
+            pass,
             judges: !clauses.written.is_empty() && clauses.order_by.is_empty() && !filter_queries,
             filter_queries,
             ignore: clauses.ignore,

@@ -274,11 +274,15 @@ impl Target {
             .all(|other| other.number <= index)
     }
 
-    /// Whether one of the columns is part of the index, or decides where the row stands.
+    /// Whether one of the columns that change is part of the index, or decides where the row stands. As in MySQL a virtual
+    /// column counts as changed whenever its row changes.
     pub fn moves(&self, columns: &[usize], index: usize) -> bool {
+        let changes = |column: usize| {
+            columns.contains(&column) || !columns.is_empty() && self.def.columns[column].is_virtual()
+        };
         let has = |number| {
             let def = self.def.index_by_number(number);
-            def.is_some_and(|def| def.parts.iter().any(|part| columns.contains(&part.column)))
+            def.is_some_and(|def| def.parts.iter().any(|part| changes(part.column)))
         };
         has(0) || has(index)
     }

@@ -8,7 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::level::Level;
 use crate::load::oltp::Oltp;
 use crate::load::tables::Tables;
-use crate::load::tpcc::schema::Size;
+use crate::load::tpcc::schema::{References, Size};
 use crate::load::{Generator, Load, Pace, Spec, Workload};
 use crate::results::{Line, Results};
 use crate::server::Contender;
@@ -44,7 +44,7 @@ simulate: --out DIR    where its page goes (tidemark-lab-simulation)
           --save FILE  only keeps the service times of the results
 load: --clients N (16), --seconds S (10), --warm S (2), --level RU|RC|RR|SER
       --rate R         an open loop: so many transactions begin per second, and latencies count from when they should have
-      --warehouses N (10), for tpcc
+      --warehouses N (10), for tpcc; --foreign-keys, or --foreign-key-indexes for the indexes alone that those need
       --tables N (8), --rows N (200000), --range N (100), --ratio N (one transaction in N writes), --text (nothing is prepared)
 ";
 
@@ -306,6 +306,11 @@ fn workload(mut words: Words, clients: usize) -> Result<Workload, String> {
     let range = words.number("--range", 1, ROWS_MAX)?.unwrap_or(100);
     let ratio = words.number("--ratio", 1, u32::MAX)?.unwrap_or(1);
     let warehouses = words.number("--warehouses", 1, WAREHOUSES_MAX)?.unwrap_or(10);
+    let references = match (words.flag("--foreign-keys"), words.flag("--foreign-key-indexes")) {
+        (true, _) => References::Enforced,
+        (false, true) => References::Indexed,
+        (false, false) => References::Untold,
+    };
     let is_text = words.flag("--text");
     let names = words.rest()?;
     let [name] = names.as_slice() else {
@@ -325,7 +330,12 @@ fn workload(mut words: Words, clients: usize) -> Result<Workload, String> {
         "upd" => Oltp::update_non_index(tables),
         "rc3" => return Ok(Workload::ThreePoints(tables)),
         "hot" => return Ok(Workload::HotRow),
-        "tpcc" => return Ok(Workload::Tpcc(Size::specified(warehouses))),
+        "tpcc" => {
+            return Ok(Workload::Tpcc(Size {
+                references,
+                ..Size::specified(warehouses)
+            }));
+        }
         "queue" => {
             return Ok(Workload::Queue {
                 producers: clients.div_ceil(2),

@@ -5,7 +5,7 @@ use crate::level::Level;
 use crate::load::Workload;
 use crate::load::oltp::Oltp;
 use crate::load::tables::Tables;
-use crate::load::tpcc::schema::Size;
+use crate::load::tpcc::schema::{References, Size};
 
 /// In the order of the studies.
 pub const EXPERIMENTS: &[Experiment] = &[
@@ -220,6 +220,7 @@ fn tpcc_2015(scale: &Scale) -> Vec<Cell> {
         warehouses: 2,
         items: 1000,
         customers: 60,
+        references: References::Untold,
     };
     let size = scale.pick(quick, Size::specified(10));
     let mut cells = Vec::new();

@@ -132,6 +132,7 @@ impl Worker for TpccWorker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use schema::References;
 
     #[test]
     fn the_mix_is_that_of_the_specification() {
@@ -139,6 +140,7 @@ mod tests {
             warehouses: 3,
             items: 1000,
             customers: 60,
+            references: References::Untold,
         };
         let mut worker = TpccWorker::new(size, 4, Random::new(7));
         assert_eq!(worker.warehouse, 2);

@@ -58,6 +58,7 @@ class Schedule:
     levels: dict[str, str] = field(hash=False)
     steps: tuple[tuple[str, str], ...]         # session, statement
     children: tuple[Child, ...] = ()
+    added: dict[str, str] = field(default_factory=dict, hash=False)   # indexes of `t` that come and go, by column (`online.py`)
 
     def tables(self) -> list[tuple[str, str, dict[str, str]]]:
         """Name, definition, and index by column, parents before children."""
@@ -69,6 +70,12 @@ class Schedule:
     def setup(self) -> list[str]:
         return [f"INSERT INTO {name} VALUES " + ", ".join(values(row) for row in rows)
                 for name, rows in [("t", self.rows), *((child.name, child.rows) for child in self.children)] if rows]
+
+    def look(self) -> list[str]:
+        """The rows by each index."""
+        indexes = [(name, column, index) for name, _, of_table in self.tables() for column, index in of_table.items()]
+        indexes += [("t", column, index) for column, index in self.added.items()]
+        return [f"SELECT * FROM {name} FORCE INDEX ({index}) WHERE {column} >= 0" for name, column, index in indexes]
 
     def bury(self) -> list[str]:
         return [f"DELETE FROM t WHERE id = {key}" for key in self.ghosts]
@@ -85,6 +92,8 @@ def values(row: tuple[int | None, ...]) -> str:
 class Generator(random.Random):
     """Makes one schedule. `avoid` names what the two servers are known to treat differently (`known.py`)."""
     shapes = SHAPES
+    names = NAMES
+    changes_definitions = False    # so that statements wait for each other's metadata locks, too
 
     def __init__(self, seed: int, avoid: frozenset[str] = frozenset(), levels: tuple[str, ...] = LEVELS):
         super().__init__(seed)
@@ -96,7 +105,7 @@ class Generator(random.Random):
         keys = self.sample(range(10, 70, 10), self.randint(3, 6))
         rows = tuple((key, self.choice([10, 20, 20, 30, 40]), key, self.randint(0, 3)) for key in sorted(keys))
         ghosts = tuple(self.sample(sorted(keys), 1)) if self.random() < 0.25 and "ghosts" not in self.avoid else ()
-        sessions = NAMES[:self.choice([2, 2, 3, 3, 4])]
+        sessions = self.names[:self.choice([2, 2, 3, 3, 4])]
         one_level = self.choice(self.levels) if self.random() < 0.5 else None
         levels = {session: one_level or self.choice(self.levels) for session in sessions}
         steps, open_ = [], {session: False for session in sessions}

@@ -69,27 +69,29 @@ class Session:
                 raise
             return [f"ERROR {error.args[0]} ({state})"]
 
-    def execute(self, *statements: str) -> list[str]:
-        lines = []
-        for sql in statements:
-            self.send(sql)
-            lines = self.answer(HANGS_AFTER_S)
-            if lines is None:
-                raise Hang(sql)
-            if lines[0].startswith("ERROR"):
-                raise ValueError(f"{sql}: {lines[0]}")
+    def ask(self, sql: str) -> list[str]:
+        """The answer to a statement that waits for nobody."""
+        self.send(sql)
+        lines = self.answer(HANGS_AFTER_S)
+        if lines is None:
+            raise Hang(sql)
         return lines
+
+    def execute(self, *statements: str) -> None:
+        for sql in statements:
+            if (lines := self.ask(sql))[0].startswith("ERROR"):
+                raise ValueError(f"{sql}: {lines[0]}")
 
 
 class Player:
     """A lane on one server: a database, four sessions, a view that is held open."""
 
-    def __init__(self, address: Address, lane: str):
+    def __init__(self, address: Address, lane: str, metadata: bool = False):
         self.database = f"schedules_{lane}"
         address.execute(f"DROP DATABASE IF EXISTS {self.database}", f"CREATE DATABASE {self.database}")
         self.sessions = {name: Session(address, self.database) for name in NAMES}
         self.keeper, self.clerk = Session(address, self.database), Session(address, self.database)
-        self.observer = Observer(address)
+        self.observer = Observer(address, metadata)
         if "tidemark" in self.observer.connection.get_server_info():
             address.execute("SET GLOBAL tidemark_bury_after = 3600000")
         self.hangs = False
@@ -129,10 +131,7 @@ class Player:
         for session in sessions.values():
             session.execute("COMMIT")
         self.keeper.execute("COMMIT")
-        for name, _, indexes in schedule.tables():
-            for column, index in indexes.items():
-                transcript.append(self.clerk.execute(f"SELECT * FROM {name} FORCE INDEX ({index}) WHERE {column} > 0"))
-        return transcript
+        return transcript + [self.clerk.ask(sql) for sql in schedule.look()]
 
     def step(self, sessions: dict[str, Session], name: str, sql: str) -> list[str]:
         asked = sessions[name]

@@ -4,7 +4,7 @@
     tests/schedules/run.py --against HOST:PORT[:USER] [--address HOST:PORT[:USER]] [--seed N] [--count 1000] [--lanes 4]
     tests/schedules/run.py --mariadb [--count 2000]                   against Debian's MariaDB
     tests/schedules/run.py --mariadb 17 23                            just the schedules of these seeds
-    tests/schedules/run.py --families --against HOST:PORT[:USER]      tables with foreign keys
+    tests/schedules/run.py --families --against HOST:PORT[:USER]      tables with foreign keys; also --generated, --online
     tests/schedules/run.py --mariadb --arbiter HOST:PORT[:USER]       and asks a third server who is alone with its answer
 
 Compared are, step by step: rows, affected counts, errors, who waits, and who is woken by which step with what answer; and
@@ -35,7 +35,8 @@ import golden  # noqa: E402
 from family import FamilyGenerator  # noqa: E402
 from generate import LEVELS, Generator  # noqa: E402
 from generated import GeneratedGenerator  # noqa: E402
-from known import MARIADB_AVOIDS, NOT_AGAIN, RACE, UNSTEADY, Played, experiments, reason  # noqa: E402
+from online import OnlineGenerator  # noqa: E402
+from known import MARIADB_AVOIDS, NOT_AGAIN, RACE, UNSTEADY, Played, experiments, reason, reason_of_definitions  # noqa: E402
 from play import Hang, Player, Transcript  # noqa: E402
 from shrink import as_script, shrink  # noqa: E402
 from support.address import Address  # noqa: E402
@@ -45,6 +46,7 @@ from support.server import Server  # noqa: E402
 
 DIFFERENCES_MAX = 20           # by then there is enough to look at
 REPLAYS_MAX = 20               # of what may be a race
+HANGS = "a server hangs: who waits for a row and who waits for a definition wait for each other"
 NOBODY, THEIRS, OURS, ALL_DIFFER = ("", "# The arbiter answers as the server under test.\n", "# The arbiter answers as the other server.\n",
                                     "# The arbiter has a third answer.\n")
 
@@ -52,8 +54,8 @@ NOBODY, THEIRS, OURS, ALL_DIFFER = ("", "# The arbiter answers as the server und
 class Lane:
     """Plays schedules on both servers; begins anew with fresh connections after a hang."""
 
-    def __init__(self, ours: Address, theirs: Address, arbiter: Address | None, number: str):
-        self.addresses, self.number = (ours, theirs) if arbiter is None else (ours, theirs, arbiter), number
+    def __init__(self, ours: Address, theirs: Address, arbiter: Address | None, number: str, metadata: bool):
+        self.addresses, self.number, self.metadata = (ours, theirs) if arbiter is None else (ours, theirs, arbiter), number, metadata
         self.players: list[Player] = []
 
     def both(self, schedule) -> tuple[Transcript, Transcript]:
@@ -62,7 +64,7 @@ class Lane:
 
     def played(self, schedule, servers: tuple[int, ...]) -> list[Transcript]:
         if not self.players:
-            self.players = [Player(address, self.number) for address in self.addresses]
+            self.players = [Player(address, self.number, self.metadata) for address in self.addresses]
         try:
             return [self.play(self.players[server], schedule) for server in servers]
         finally:
@@ -113,6 +115,9 @@ class Lane:
         ours, theirs = self.both(schedule)
         if ours == theirs:
             return None, None
+        if not self.players:     # one hangs and the other does not
+            either = is_hang(theirs) or self.meet(schedule, ours, theirs)
+            return (None, HANGS) if either else (as_script(schedule, theirs, ours), None)
         played = self.compared(schedule, theirs, ours)
         if (why := self.reason(played)) and not self.is_denied(schedule):
             return None, why
@@ -148,9 +153,9 @@ class Lane:
         return ours != arbiter and not self.meet(schedule, ours, arbiter, other=2)
 
     def reason(self, played: Played) -> str | None:
-        """Why the servers differ, if it is a way of MariaDB's that is known."""
+        """Why the servers differ, if it is known."""
         if not self.players or not self.players[1].observer.is_mariadb:
-            return None
+            return reason_of_definitions(played)
         if why := reason(played):
             return why
         for why, probe, shows in experiments(played):
@@ -160,9 +165,13 @@ class Lane:
         return None
 
 
+def is_hang(transcript: Transcript) -> bool:
+    return transcript[0][0].startswith("hangs: ")
+
+
 def work(options, ours: Address, theirs: Address, number: int, seeds, found: multiprocessing.Queue) -> None:
     golden.remember_sqlstate()
-    lane = Lane(ours, theirs, options.arbiter, f"{options.name}{number}")
+    lane = Lane(ours, theirs, options.arbiter, f"{options.name}{number}", options.generator.changes_definitions)
     played, known = 0, Counter()
     try:
         for seed in seeds:
@@ -235,6 +244,8 @@ def main():
                         help="of tables with foreign keys; only against MySQL")
     parser.add_argument("--generated", dest="generator", action="store_const", const=GeneratedGenerator,
                         help="indexes on generated columns and on expressions; only against MySQL")
+    parser.add_argument("--online", dest="generator", action="store_const", const=OnlineGenerator,
+                        help="writers beside changes of the table's definition; only against MySQL")
     parser.add_argument("--avoid-nothing", action="store_true", help="even against MariaDB")
     parser.add_argument("--differences", type=int, default=DIFFERENCES_MAX)
     options = parser.parse_args()
@@ -246,7 +257,7 @@ def main():
             parser.error("--against or --mariadb")
         is_mariadb = "MariaDB" in theirs.execute("SELECT VERSION()")[0][0]
         if is_mariadb and options.generator is not Generator:
-            parser.error("foreign keys and generated columns are compared with MySQL's alone")
+            parser.error("foreign keys, generated columns and changes of definitions are compared with MySQL's alone")
         if is_mariadb and not options.avoid_nothing:
             options.avoid |= MARIADB_AVOIDS
         count = options.count or (1_000_000 if options.seconds else 1000)

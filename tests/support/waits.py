@@ -3,7 +3,8 @@
 A statement that does not answer may be slow, or it may wait for a lock; only the server knows. MySQL and Tidemark say it
 in `performance_schema.data_lock_waits`, at the moment they are asked. MariaDB has no such table; its transactions in
 `information_schema` are a picture that may be older than the question, so it is read from `SHOW ENGINE INNODB STATUS`,
-which says that a connection waits and where, but not for whom. Waits for metadata locks are in none of these.
+which says that a connection waits and where, but not for whom. Waits for metadata locks are in none of these, but in
+`performance_schema.metadata_locks`, where one can ask for them.
 """
 import re
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ WAITS = """SELECT waiter.PROCESSLIST_ID, waits.REQUESTING_ENGINE_TRANSACTION_ID,
   FROM performance_schema.data_lock_waits AS waits
   JOIN performance_schema.data_locks AS asked ON asked.ENGINE_LOCK_ID = waits.REQUESTING_ENGINE_LOCK_ID
   JOIN performance_schema.threads AS waiter ON waiter.THREAD_ID = waits.REQUESTING_THREAD_ID"""
+METADATA_WAITS = """SELECT waiter.PROCESSLIST_ID, asked.LOCK_TYPE, asked.OBJECT_NAME
+  FROM performance_schema.metadata_locks AS asked JOIN performance_schema.threads AS waiter ON waiter.THREAD_ID = asked.OWNER_THREAD_ID
+  WHERE asked.LOCK_STATUS = 'PENDING'"""
 LOCKS = """SELECT thread.PROCESSLIST_ID, held.ENGINE_TRANSACTION_ID, held.LOCK_TYPE, held.LOCK_MODE, held.OBJECT_NAME, held.INDEX_NAME,
     held.LOCK_DATA, held.LOCK_STATUS
   FROM performance_schema.data_locks AS held
@@ -32,9 +36,10 @@ class Wait:
 
 
 class Observer:
-    """A connection that looks at the others."""
+    """A connection that looks at the others; with `metadata`, at their metadata locks as well."""
 
-    def __init__(self, address: Address):
+    def __init__(self, address: Address, metadata: bool = False):
+        self.metadata = metadata
         self.connection = address.connect()
         self.is_mariadb = "MariaDB" in self.connection.get_server_info()
         self.tells_locks = not self.is_mariadb and self._has_tables()
@@ -56,7 +61,7 @@ class Observer:
         return self.tells_locks or self.is_mariadb
 
     def waits(self) -> dict[int, Wait]:
-        """Every connection that waits for a row or table lock at this moment."""
+        """Every connection that waits for a lock at this moment."""
         if self.is_mariadb:
             return self._waits_from_status()
         if not self.tells_locks:
@@ -65,6 +70,9 @@ class Observer:
         for waiter, transaction, blocker, kind, mode, table, index, data in self._rows(WAITS):
             known = waits[waiter].blockers if waiter in waits else frozenset()
             waits[waiter] = Wait(transaction, known | {blocker}, lock_name(kind, mode, table, index, data))
+        if self.metadata:
+            for waiter, mode, table in self._rows(METADATA_WAITS):
+                waits[waiter] = Wait(f"connection {waiter}", frozenset(), f"{mode} on the definition of {table}")
         return waits
 
     def owners(self) -> dict[int, int]:

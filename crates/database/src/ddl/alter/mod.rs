@@ -5,7 +5,7 @@
 //! of the rows into a new table; and that, what other sessions may do meanwhile.
 //!
 //! ```text
-//!   own the table ─► draft ─► way ─► demands met? ─► carry_out:  others are let in ─► build or copy ─► own it again ─► commit
+//!   draft ─► own the table ─► draft, if it has changed ─► way ─► demands met? ─► carry_out:  others are let in ─► build or copy ─► own it again ─► commit
 //! ```
 //!
 //! | file | idea |
@@ -38,6 +38,7 @@ use crate::dictionary::{TableDef, names_equal};
 use crate::error::{Result, SqlError};
 use crate::expr::collation as collation_of;
 use crate::parse::ast::{self, AlterAction, AlterTable, ObjectName};
+use std::sync::Arc;
 
 impl DdlContext<'_> {
     pub(in crate::ddl) fn create_index(
@@ -120,7 +121,7 @@ impl DdlContext<'_> {
         if !is_temporary {
             self.state.require_all(privileges, schema, name)?;
         }
-        self.table(schema, name)?;
+        let before = self.table(schema, name)?;
         let mut names = vec![(schema, name)];
         for action in actions {
             if let AlterAction::RenameTo(new) = action {
@@ -128,6 +129,8 @@ impl DdlContext<'_> {
             }
         }
         let target = names[names.len() - 1];
+        // What cannot be done is refused at once, and nobody has to wait for it.
+        let mut draft = self.draft(&before, demands, actions)?;
         match is_temporary {
             true => refuse_foreign_keys(actions)?,
             false => self.own_with_relatives(&names, actions)?,
@@ -142,13 +145,8 @@ impl DdlContext<'_> {
         if actions.iter().all(is_rename) {
             demands.check_rename()?;
         }
-        let mut draft = Draft::of(&old, demands);
-        // Constraints that go hold nothing fast, those that come find all columns and indexes there.
-        for action in actions {
-            self.drop_foreign_key(&mut draft, action)?;
-        }
-        for action in actions {
-            self.apply(&mut draft, action, &old)?;
+        if !Arc::ptr_eq(&before, &old) {
+            draft = self.draft(&old, demands, actions)?;
         }
         self.add_foreign_keys(&mut draft, actions, &old)?;
         draft.drop_key_parts();
@@ -169,6 +167,19 @@ impl DdlContext<'_> {
             self.require_primary(&draft.indexes)?;
         }
         self.carry_out(&old, draft)
+    }
+
+    /// The definition with what the actions change of the table alone.
+    fn draft(&self, old: &TableDef, demands: Demands, actions: &[AlterAction]) -> Result<Draft> {
+        let mut draft = Draft::of(old, demands);
+        // Constraints that go hold nothing fast, those that come find all columns and indexes there.
+        for action in actions {
+            self.drop_foreign_key(&mut draft, action)?;
+        }
+        for action in actions {
+            self.apply(&mut draft, action, old)?;
+        }
+        Ok(draft)
     }
 
     /// Sees to the constraints that name columns which go or get other names.

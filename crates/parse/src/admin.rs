@@ -75,6 +75,9 @@ impl Parser<'_> {
             "CLONE" => self.clone_statement(),
             "LOCK" => self.lock_tables(),
             "UNLOCK" => {
+                if self.accept("INSTANCE") {
+                    return Ok(Statement::UnlockInstance);
+                }
                 if !self.accept("TABLES") {
                     self.expect("TABLE")?;
                 }
@@ -441,6 +444,9 @@ impl Parser<'_> {
 
     fn flush(&mut self) -> Result<Statement> {
         self.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+        if self.is_any(&["TABLE", "TABLES"]) {
+            return self.flush_tables();
+        }
         let mut words = Vec::new();
         while !self.at_end() {
             let token = self.advance();
@@ -453,9 +459,34 @@ impl Parser<'_> {
         }
     }
 
+    /// `FLUSH TABLES [t, …] [WITH READ LOCK | FOR EXPORT]`
+    fn flush_tables(&mut self) -> Result<Statement> {
+        let word = self.word_upper()?;
+        let named = self.is_name() && !self.is("WITH");
+        let tables = if named {
+            self.list(Parser::object_name)?
+        } else {
+            Vec::new()
+        };
+        if self.accept("WITH") {
+            self.expect("READ")?;
+            self.expect("LOCK")?;
+            return Ok(match named {
+                true => Statement::FlushTablesWithLock(tables),
+                false => Statement::Flush(["TABLES", "WITH", "READ", "LOCK"].map(str::to_owned).to_vec()),
+            });
+        }
+        if named && self.is("FOR") {
+            return self.skip_unsupported("FLUSH TABLES … FOR EXPORT");
+        }
+        Ok(Statement::Flush(vec![word]))
+    }
+
     fn lock_tables(&mut self) -> Result<Statement> {
-        if self.is("INSTANCE") {
-            return self.skip_unsupported("LOCK INSTANCE FOR BACKUP");
+        if self.accept("INSTANCE") {
+            self.expect("FOR")?;
+            self.expect("BACKUP")?;
+            return Ok(Statement::LockInstance);
         }
         if !self.accept("TABLES") {
             self.expect("TABLE")?;

@@ -37,6 +37,7 @@ pub fn metadata_locks(state: &SessionState) -> Made {
     let row = |lock: &Shown| {
         let (kind, schema, name) = match &lock.object {
             Object::Global => ("GLOBAL", None, None),
+            Object::Backup => ("BACKUP LOCK", None, None),
             Object::Schema(schema) => ("SCHEMA", Some(schema), None),
             Object::Table(schema, name) => ("TABLE", Some(schema), Some(name)),
             Object::Named(name) => ("USER LEVEL LOCK", None, Some(name)),

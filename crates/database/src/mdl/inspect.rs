@@ -7,10 +7,15 @@ use super::{Block, Holder, Locks, MdlRequest, Mode, State, TableLock};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
+/// The name of the lock of LOCK INSTANCE FOR BACKUP, of no database.
+pub(super) const INSTANCE: &str = "\0instance";
+
 /// What a lock is on. The lock of no name is on all definitions, the one of a database's name on its existence.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Object {
     Global,
+    /// LOCK INSTANCE FOR BACKUP and the changes that it holds off.
+    Backup,
     Schema(String),
     Table(String, String),
     /// By an application's name for it.
@@ -37,6 +42,7 @@ fn show(lock: &TableLock, want: MdlRequest, session: u64, granted: bool) -> Show
     let object = match (&*lock.schema, &*lock.name) {
         _ if lock.application_name().is_some() => Object::Named(lock.name.clone()),
         ("", "") => Object::Global,
+        ("", INSTANCE) => Object::Backup,
         (schema, "") => Object::Schema(schema.to_owned()),
         (schema, name) => Object::Table(schema.to_owned(), name.to_owned()),
     };
@@ -52,7 +58,7 @@ fn show(lock: &TableLock, want: MdlRequest, session: u64, granted: bool) -> Show
     };
     let duration = match (&object, want) {
         (Object::Global, MdlRequest::Use(_)) => "STATEMENT",
-        (Object::Global, MdlRequest::Own(_)) | (Object::Named(_), _) => "EXPLICIT",
+        (Object::Global | Object::Backup, MdlRequest::Own(_)) | (Object::Named(_), _) => "EXPLICIT",
         _ => "TRANSACTION",
     };
     Shown {
@@ -161,6 +167,7 @@ impl Locks {
         let text = |lock: &TableLock| match (&*lock.schema, &*lock.name) {
             _ if lock.application_name().is_some() => "User lock",
             ("", "") => "Waiting for global read lock",
+            ("", INSTANCE) => "Waiting for backup lock",
             (_, "") => "Waiting for schema metadata lock",
             _ => "Waiting for table metadata lock",
         };

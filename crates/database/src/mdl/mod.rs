@@ -232,6 +232,11 @@ impl Locks {
         Arc::clone(lock)
     }
 
+    /// The lock of LOCK INSTANCE FOR BACKUP.
+    pub fn instance(&self) -> Arc<TableLock> {
+        self.lock("", inspect::INSTANCE)
+    }
+
     /// A session's locks, none at first. `session` is its CONNECTION_ID().
     pub fn holder(self: &Arc<Self>, session: u64) -> Arc<Holder> {
         let holder = Arc::new(Holder {

@@ -288,6 +288,7 @@ fn shortened(text: &str) -> String {
 fn object(object: &Object) -> String {
     match object {
         Object::Global => "everything".to_owned(),
+        Object::Backup => "LOCK INSTANCE FOR BACKUP".to_owned(),
         Object::Schema(name) => format!("database {name}"),
         Object::Table(schema, name) => format!("the definition of {schema}.{name}"),
         Object::Named(name) => format!("GET_LOCK {name}"),

@@ -65,6 +65,7 @@ pub fn blocked(database: &Database, names: &LockNames, most: usize) -> Vec<Block
         let waited = running.map(|process| process.with_current(|current| current.since.elapsed()));
         let (on, table) = match wait.waiting.object {
             Object::Global => ("everything".to_owned(), None),
+            Object::Backup => ("LOCK INSTANCE FOR BACKUP".to_owned(), None),
             Object::Schema(name) => (format!("database {name}"), None),
             Object::Table(schema, name) => (format!("definition of {schema}.{name}"), Some((schema, name))),
             Object::Named(name) => (format!("GET_LOCK {name}"), None),

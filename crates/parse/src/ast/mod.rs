@@ -151,6 +151,8 @@ pub enum Statement {
     },
     /// `FLUSH …`; the options as written, upper-cased words.
     Flush(Vec<String>),
+    /// `FLUSH TABLES t, … WITH READ LOCK`
+    FlushTablesWithLock(Vec<ObjectName>),
     /// `HANDLER t OPEN [[AS] alias]`
     HandlerOpen {
         /// The table.
@@ -166,6 +168,10 @@ pub enum Statement {
     LockTables(Vec<LockTable>),
     /// `UNLOCK TABLES`
     UnlockTables,
+    /// `LOCK INSTANCE FOR BACKUP`
+    LockInstance,
+    /// `UNLOCK INSTANCE`
+    UnlockInstance,
 
     /// `CREATE DATABASE name …`, `CREATE SCHEMA name …`
     CreateDatabase {

@@ -2,10 +2,12 @@
 
 use super::Session;
 use super::argument::evaluate_u64;
+use super::locked::{Locked, active_locks};
 use crate::accounts::Privileges;
 use crate::context::Answer;
+use crate::dictionary::virtual_schema;
 use crate::error::{Result, SqlError, er};
-use crate::parse::ast::Expr;
+use crate::parse::ast::{Expr, LockTable, ObjectName};
 use crate::statements::stages::Stage;
 use std::cell::Cell;
 use std::path::Path;
@@ -142,6 +144,43 @@ impl Session {
         Ok(Answer::ok())
     }
 
+    /// FLUSH TABLES t, … WITH READ LOCK: the tables are locked as by LOCK TABLES.
+    pub(super) fn flush_with_lock(&mut self, tables: &[ObjectName]) -> Result<Answer> {
+        let (either, names) = flush_needs("TABLES");
+        self.state.require_global(either, names)?;
+        if matches!(self.transaction.locked, Locked::Tables(_)) {
+            return Err(active_locks());
+        }
+        let mut locks = Vec::with_capacity(tables.len());
+        for name in tables {
+            let (schema, table) = self.state.resolve(name)?;
+            if virtual_schema(schema).is_some() {
+                return Err(self.state.database_denied(schema));
+            }
+            // A temporary table is nobody else's: it is the permanent one of its name that is meant.
+            let found = self.state.database.dictionary().find_table(schema, table);
+            let found = found.ok_or_else(|| SqlError::no_such_table(schema, table))?;
+            if found.is_view() {
+                return Err(SqlError::new(
+                    er::WRONG_OBJECT,
+                    format!("'{schema}.{table}' is not BASE TABLE"),
+                ));
+            }
+            locks.push(LockTable {
+                table: name.clone(),
+                alias: None,
+                write: false,
+            });
+        }
+        let flushes = &self.state.database.counters().flushes;
+        flushes.fetch_add(1, Ordering::Relaxed);
+        match self.transaction.locked {
+            // The session keeps off all writers already.
+            Locked::Everything => Ok(Answer::ok()),
+            _ => self.lock_tables(&locks),
+        }
+    }
+
     fn flush_one(&mut self, option: &[String]) -> Result<()> {
         let first = option.first().map_or("", String::as_str);
         let all = option.join(" ");
@@ -155,11 +194,6 @@ impl Session {
         match first {
             "TABLES" | "TABLE" if all == format!("{first} WITH READ LOCK") => {
                 self.lock_everything()?;
-            }
-            "TABLES" | "TABLE" if all.contains("READ LOCK") || all.contains("FOR EXPORT") => {
-                return Err(SqlError::not_supported(
-                    "FLUSH TABLES of single tables WITH READ LOCK or FOR EXPORT",
-                ));
             }
             "HOSTS" => self.state.database.hosts().forget(),
             "USER_RESOURCES" => self.state.database.resources.forget(),

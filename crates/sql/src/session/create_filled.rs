@@ -28,7 +28,8 @@ impl Session {
         params: &[Value],
     ) -> Result<Answer> {
         let (state, txn) = (&self.state, &mut self.txn);
-        let created = using_definitions(state, || run(state, txn, create, query, params));
+        let has_instance = self.transaction.instance.is_some();
+        let created = using_definitions(state, has_instance, || run(state, txn, create, query, params));
         if self.txn.is_active() {
             // It could not be rolled back.
             self.abandon_transaction();

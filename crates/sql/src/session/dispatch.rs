@@ -169,6 +169,7 @@ impl Session {
             Statement::Deallocate(name) => self.deallocate(name),
             Statement::Kill { id, query_only } => self.kill(id, *query_only),
             Statement::Flush(options) => self.flush(options),
+            Statement::FlushTablesWithLock(tables) => self.flush_with_lock(tables),
             Statement::Shutdown => self.shutdown(),
             Statement::InstallComponents(names) => {
                 self.commit_open()?;
@@ -186,6 +187,8 @@ impl Session {
                 self.unlock_tables_statement()?;
                 Ok(Answer::Ok(Done::default()))
             }
+            Statement::LockInstance => self.lock_instance(),
+            Statement::UnlockInstance => self.unlock_instance(),
             Statement::HandlerOpen { table, alias } => self.open_handler(table, alias.as_deref()),
             Statement::HandlerClose(name) => self.close_handler(name),
             Statement::Empty => Ok(Answer::ok()),

@@ -4,7 +4,8 @@
 //! is locked, each table by the name it was locked under. With autocommit off it also locks the tables for the engine, to
 //! the end of the transaction that begins there (`innodb_table_locks`). Under FLUSH TABLES WITH READ LOCK all sessions may read, and
 //! none may write or change definitions: the session holds off the writers of every table, and every change of
-//! definitions by a lock with no name that each of them uses.
+//! definitions by a lock with no name that each of them uses. LOCK INSTANCE FOR BACKUP holds off other sessions' changes of definitions alone, by a
+//! lock of its own, and goes on through transactions and UNLOCK TABLES.
 
 use super::Session;
 use crate::accounts::Privileges;
@@ -70,6 +71,19 @@ fn take(state: &SessionState, lock: &Arc<TableLock>, block: Block) -> Result<()>
         state.locks.release_owned_after(0);
     }
     locked
+}
+
+/// Error 1192.
+pub(super) fn active_locks() -> SqlError {
+    SqlError::new(
+        er::LOCK_OR_ACTIVE_TRANSACTION,
+        "Can't execute the given command because you have active locked tables or an active transaction",
+    )
+}
+
+/// The lock of LOCK INSTANCE FOR BACKUP, which every change of definitions uses, too.
+fn instance_lock(state: &SessionState) -> Arc<TableLock> {
+    state.database.dictionary().locks().instance()
 }
 
 /// The lock that every change of definitions uses.
@@ -176,10 +190,7 @@ impl Session {
     /// FLUSH TABLES WITH READ LOCK. It waits for the transactions that have written.
     pub(super) fn lock_everything(&mut self) -> Result<Answer> {
         if matches!(self.transaction.locked, Locked::Tables(_)) {
-            return Err(SqlError::new(
-                er::LOCK_OR_ACTIVE_TRANSACTION,
-                "Can't execute the given command because you have active locked tables or an active transaction",
-            ));
+            return Err(active_locks());
         }
         let dictionary = self.state.database.dictionary();
         take(&self.state, &definitions_lock(&self.state), Block::Writers)?;
@@ -189,6 +200,33 @@ impl Session {
             }
         }
         self.transaction.locked = Locked::Everything;
+        Ok(Answer::ok())
+    }
+
+    /// LOCK INSTANCE FOR BACKUP: waits for the changes of definitions under way.
+    pub(super) fn lock_instance(&mut self) -> Result<Answer> {
+        self.state
+            .require_global(Privileges::BACKUP_ADMIN, "BACKUP_ADMIN")?;
+        if self.transaction.instance.is_none() {
+            let state = &self.state;
+            // It outlives what UNLOCK TABLES gives up, and so has a holder of its own.
+            let holder = state
+                .database
+                .dictionary()
+                .locks()
+                .holder(state.info.connection_id);
+            let lock = instance_lock(state);
+            state.with_wait_policy(|policy| holder.own(&lock, Block::Writers, policy))?;
+            self.transaction.instance = Some(holder);
+        }
+        Ok(Answer::ok())
+    }
+
+    /// UNLOCK INSTANCE
+    pub(super) fn unlock_instance(&mut self) -> Result<Answer> {
+        self.state
+            .require_global(Privileges::BACKUP_ADMIN, "BACKUP_ADMIN")?;
+        self.transaction.instance = None;
         Ok(Answer::ok())
     }
 
@@ -253,10 +291,7 @@ impl Session {
                 | Statement::AlterDatabase { .. }
                 | Statement::DropDatabase { .. }
         ) {
-            return Err(SqlError::new(
-                er::LOCK_OR_ACTIVE_TRANSACTION,
-                "Can't execute the given command because you have active locked tables or an active transaction",
-            ));
+            return Err(active_locks());
         }
         for name in changed_tables(statement) {
             let (schema, table) = self.state.resolve(name)?;
@@ -317,14 +352,24 @@ impl Session {
         if matches!(self.transaction.locked, Locked::Everything) {
             return f(state);
         }
-        using_definitions(state, || f(state))
+        using_definitions(state, self.transaction.instance.is_some(), || f(state))
     }
 }
 
-/// Changes definitions, once no other session holds FLUSH TABLES WITH READ LOCK.
-pub(super) fn using_definitions<T>(state: &SessionState, f: impl FnOnce() -> Result<T>) -> Result<T> {
-    let lock = definitions_lock(state);
-    let used = state.with_wait_policy(|policy| state.locks.use_table(&lock, Mode::Write, policy));
+/// Changes definitions, once no other session holds FLUSH TABLES WITH READ LOCK, or LOCK INSTANCE FOR BACKUP unless this one has it
+/// as well (`has_instance`).
+pub(super) fn using_definitions<T>(
+    state: &SessionState,
+    has_instance: bool,
+    f: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let using = |lock: Arc<TableLock>| {
+        state.with_wait_policy(|policy| state.locks.use_table(&lock, Mode::Write, policy))
+    };
+    let used = using(definitions_lock(state)).and_then(|()| match has_instance {
+        true => Ok(()),
+        false => using(instance_lock(state)),
+    });
     let result = used.and_then(|()| f());
     state.locks.release_used();
     result

@@ -432,6 +432,7 @@ impl Session {
         self.drop_temporary_tables();
         self.state.locks.release_all();
         self.transaction.locked = locked::Locked::Nothing;
+        self.transaction.instance = None;
     }
 }
 

@@ -14,6 +14,7 @@ use super::temporary::Unrolled;
 use crate::context::{Answer, Counter};
 use crate::ddl::temporary::free_dropped;
 use crate::error::{Result, SqlError, er};
+use crate::mdl::Holder;
 use crate::parse::ast::{BeginOptions, ScopeKeyword, SetTransaction};
 use crate::plan::StatementPlan;
 use crate::statements::setup::Instrument;
@@ -21,6 +22,7 @@ use crate::statements::stages::Stage;
 use crate::statements::transactions::Over;
 use crate::variables::{DEFS, Setting, find, isolation_name};
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tidemark_engine::{COUNTED, Isolation, Lsn, Savepoint};
@@ -40,6 +42,8 @@ pub(super) struct TransactionState {
     pub unrolled: Unrolled,
     /// LOCK TABLES and FLUSH TABLES WITH READ LOCK.
     pub locked: Locked,
+    /// LOCK INSTANCE FOR BACKUP
+    pub instance: Option<Arc<Holder>>,
 }
 
 struct NamedSavepoint {

@@ -5,6 +5,8 @@
 //!                                                                     panic: the input is written down ──► file, test fails
 //! ```
 //!
+//! Where hardly anything that is mutated is still whole, a grammar makes the inputs ([`Corpus::grammar`]), and few are mutated.
+//!
 //! A target is a test like any other, so it builds and runs with the others, on stable Rust. It begins with the seed 1 and makes as many
 //! inputs as its caller says: the same ones in every run, so that CI does not depend on luck. A hunt sets
 //! `TIDEMARK_FUZZ_SECONDS` or `TIDEMARK_FUZZ_EXECUTIONS`, and `TIDEMARK_FUZZ_SEED` to begin elsewhere (`./test hunt fuzz` does both). Nothing measures coverage, as libFuzzer does
@@ -22,6 +24,11 @@ use std::time::{Duration, Instant};
 
 const LENGTH_MAX: usize = 4096;
 const MUTATIONS_MAX: usize = 6;
+/// Of what a grammar makes one in so many is mutated, once.
+const MADE_IS_MUTATED: usize = 4;
+
+/// Makes an input of random numbers.
+pub type Grammar = fn(&mut Random) -> Vec<u8>;
 
 /// Inputs to begin with, and words to put into them.
 #[derive(Debug)]
@@ -29,6 +36,7 @@ pub struct Corpus {
     name: &'static str,
     inputs: Vec<Vec<u8>>,
     words: Vec<Vec<u8>>,
+    grammar: Option<Grammar>,
 }
 
 impl Corpus {
@@ -38,7 +46,14 @@ impl Corpus {
             name,
             inputs: Vec::new(),
             words: Vec::new(),
+            grammar: None,
         }
+    }
+
+    /// Has inputs made in place of being taken from those that were added, which are only played as they are.
+    pub fn grammar(mut self, grammar: Grammar) -> Corpus {
+        self.grammar = Some(grammar);
+        self
     }
 
     /// Adds one input.
@@ -110,12 +125,23 @@ impl Corpus {
     }
 
     fn mutated(&self, random: &mut Random) -> Vec<u8> {
-        let mut input = random.choice(&self.inputs).clone();
-        for _ in 0..=random.below(MUTATIONS_MAX) {
+        let mut input = self.any(random);
+        let mutations = match self.grammar {
+            Some(_) => usize::from(random.one_in(MADE_IS_MUTATED)),
+            None => 1 + random.below(MUTATIONS_MAX),
+        };
+        for _ in 0..mutations {
             self.mutate(&mut input, random);
             input.truncate(LENGTH_MAX);
         }
         input
+    }
+
+    fn any(&self, random: &mut Random) -> Vec<u8> {
+        match self.grammar {
+            Some(make) => make(random),
+            None => random.choice(&self.inputs).clone(),
+        }
     }
 
     fn mutate(&self, input: &mut Vec<u8>, random: &mut Random) {
@@ -134,7 +160,7 @@ impl Corpus {
                 input.splice(to..to, piece);
             }
             5 => {
-                let other = random.choice(&self.inputs);
+                let other = self.any(random);
                 let from = random.below(other.len() + 1);
                 input.truncate(at);
                 input.extend_from_slice(&other[from..]);
@@ -165,8 +191,8 @@ impl Corpus {
                 input.splice(place, piece);
             }
             9 | 10 => {
-                let other = random.choice(&self.inputs);
-                let token = token_at(other, random.below(other.len() + 1));
+                let other = self.any(random);
+                let token = token_at(&other, random.below(other.len() + 1));
                 input.splice(token_at(input, at), other[token].iter().copied());
             }
             7 if !self.words.is_empty() => {

@@ -4,16 +4,20 @@
 //!
 //! A statement that runs for seconds is killed, and must then end; one that does not ends the test, with its text.
 
+mod definitions;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tidemark_sql::types::{Date, DateTime, Decimal, Value};
-use tidemark_sql::{ConnectInfo, Database, Discard, Options, Session};
+use tidemark_sql::types::{ColumnMeta, Date, DateTime, Decimal, Time, Value};
+use tidemark_sql::{ConnectInfo, Database, Discard, OkInfo, Options, Result, ResultSink, Session};
 use tidemark_testing::Random;
 use tidemark_testing::fuzz::Corpus;
 
 /// A database serves so many inputs, and a session so many.
 const INPUTS_OF_DATABASE: u64 = 2000;
+/// Definitions are tried in one database, each with several statements.
+const DEFINITIONS_OF_DATABASE: u64 = 500;
 const INPUTS_OF_SESSION: u64 = 40;
 
 /// After so long a statement is killed, and after so long it does not end by that.
@@ -37,6 +41,7 @@ struct World {
     dir: PathBuf,
     session: Option<Session>,
     inputs: u64,
+    inputs_of_database: u64,
     running: Running,
 }
 
@@ -62,6 +67,7 @@ impl World {
             dir,
             session: None,
             inputs: 0,
+            inputs_of_database: 0,
             running,
         };
         let mut root = world.connect("root", None);
@@ -104,10 +110,20 @@ impl World {
         }
     }
 
-    fn run(&mut self, input: &[u8]) {
-        if self.inputs.is_multiple_of(INPUTS_OF_DATABASE) && self.inputs > 0 {
+    /// Makes the database anew when so many inputs have come since it was made.
+    fn prepare_after(&mut self, inputs: u64) {
+        self.inputs_of_database += 1;
+        if self.inputs_of_database > inputs {
+            self.inputs_of_database = 0;
             self.prepare();
         }
+    }
+
+    fn run(&mut self, input: &[u8]) -> Result<()> {
+        self.run_into(input, &mut Discard)
+    }
+
+    fn run_into(&mut self, input: &[u8], out: &mut dyn ResultSink) -> Result<()> {
         if self.inputs.is_multiple_of(INPUTS_OF_SESSION) {
             self.session = None;
         }
@@ -117,14 +133,66 @@ impl World {
             None => self.connect("fuzz", Some("d")),
         };
         *self.running.lock().unwrap() = Some((session.connection_id(), input.to_vec(), Instant::now()));
-        // Errors are answers.
-        let _ = session.query(input, &mut Discard);
+        let done = session.query(input, out);
         if input.contains(&b'?') {
             execute(&mut session, input, self.inputs);
         }
         *self.running.lock().unwrap() = None;
         // A panic leaves no session behind, and neither does a kill.
         self.session = (!session.is_killed()).then_some(session);
+        done
+    }
+
+    /// The definition of the table or view `made`, if there is one.
+    fn shown(&mut self) -> Option<Vec<u8>> {
+        let mut texts = Texts::default();
+        self.run_into(b"SHOW CREATE TABLE made", &mut texts).ok()?;
+        Some(texts.0.swap_remove(1))
+    }
+
+    fn drop_made(&mut self) {
+        for sql in ["DROP TABLE IF EXISTS made", "DROP VIEW IF EXISTS made"] {
+            self.run(sql.as_bytes())
+                .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+    }
+}
+
+/// Keeps the texts of a result.
+#[derive(Default)]
+struct Texts(Vec<Vec<u8>>);
+
+impl ResultSink for Texts {
+    fn columns(&mut self, _: &[ColumnMeta]) -> Result<()> {
+        Ok(())
+    }
+    fn begin_row(&mut self) {}
+    fn null(&mut self) {}
+    fn int(&mut self, _: i64) {}
+    fn uint(&mut self, _: u64) {}
+    fn float(&mut self, _: f32) {}
+    fn double(&mut self, _: f64) {}
+    fn decimal(&mut self, _: &str) {}
+    fn bytes(&mut self, value: &[u8]) {
+        self.0.push(value.to_vec());
+    }
+    fn date(&mut self, _: Date) {}
+    fn datetime(&mut self, _: DateTime) {}
+    fn time(&mut self, _: Time) {}
+    fn end_row(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn end_rows(&mut self, _: u16, _: u16) -> Result<()> {
+        Ok(())
+    }
+    fn ok(&mut self, _: &OkInfo) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -214,7 +282,7 @@ fn corpus() -> Corpus {
     paths.sort();
     let mut corpus = Corpus::new("statements")
         .words(WORDS)
-        .lines(include_str!("corpus/statements.sql"));
+        .lines(include_str!("../corpus/statements.sql"));
     for path in paths {
         let text = std::fs::read(path).unwrap();
         let lines = String::from_utf8_lossy(&text).into_owned();
@@ -231,20 +299,68 @@ fn corpus() -> Corpus {
 #[test]
 fn statements_of_any_text() {
     let mut world = World::new("statements");
-    corpus().play(1500, |input| world.run(input));
+    // Errors are answers.
+    corpus().play(1500, |input| {
+        world.prepare_after(INPUTS_OF_DATABASE);
+        let _ = world.run(input);
+    });
 }
 
 /// Definitions as dumps have them, and as they are shown once they are there.
 #[test]
 fn dumped_definitions_of_any_text() {
-    let dump = include_str!("corpus/dump.sql");
+    let dump = include_str!("../corpus/dump.sql");
     let statements = dump.split_terminator(";\n");
     let corpus = statements.fold(Corpus::new("dump").words(WORDS), Corpus::input);
     let mut world = World::new("dump");
     corpus.play(800, |input| {
-        world.run(input);
+        world.prepare_after(INPUTS_OF_DATABASE);
+        let _ = world.run(input);
         for show in ["SHOW CREATE TABLE p", "SHOW CREATE TABLE c", "SHOW CREATE VIEW w"] {
-            world.run(show.as_bytes());
+            let _ = world.run(show.as_bytes());
         }
     });
+}
+
+/// A definition but for the character sets of its columns: a collation that a column has from its table is shown alone, one that it was
+/// given, as it is when a shown definition is loaded, with its set.
+fn without_sets(definition: &[u8]) -> String {
+    let text = String::from_utf8_lossy(definition);
+    let mut parts = text.split(" CHARACTER SET ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| {
+        before + part.trim_start_matches(|c: char| c.is_alphanumeric())
+    })
+}
+
+/// A definition that is accepted is shown as one that is accepted and shown the same; and most of those that a dump may hold are.
+#[test]
+fn definitions_load_as_they_are_shown() {
+    let corpus = Corpus::new("definition")
+        .words(WORDS)
+        .grammar(definitions::definition);
+    let mut world = World::new("definition");
+    let (mut inputs, mut whole) = (0, 0);
+    corpus.play(600, |input| {
+        inputs += 1;
+        world.prepare_after(DEFINITIONS_OF_DATABASE);
+        // An error if it is there, which it is unless the database is new.
+        let _ = world.run(definitions::PARENT.as_bytes());
+        world.drop_made();
+        let is_accepted = world.run(input).is_ok();
+        // A mutated input may also have made something else.
+        let Some(shown) = world.shown().filter(|_| is_accepted) else {
+            return;
+        };
+        whole += 1;
+        world.drop_made();
+        let again = world.run(&shown);
+        assert!(again.is_ok(), "{again:?}: {}", shown.escape_ascii());
+        let shown_again = world.shown().expect("it is there");
+        assert_eq!(without_sets(&shown), without_sets(&shown_again));
+    });
+    assert!(
+        whole * 2 > inputs,
+        "of {inputs} definitions {whole} were accepted"
+    );
 }

@@ -29,6 +29,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = "target/test-python/bin/python"
+# Unit tests and the suite `sabotage` share one build of everything, in which nothing is broken until the environment asks for it.
+SHARED = ["--workspace", "--features", "tidemark/sabotage"]
 COUNT = re.compile(r"^\w+: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 UNIT_COUNT = re.compile(r"^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored")
 HUNT_SECONDS = 300
@@ -110,14 +112,14 @@ def build(runner: Runner, _: list[str]) -> None:
 
 def unit(runner: Runner, filters: list[str]) -> None:
     members = {path.name if path.name == "tidemark" else f"tidemark-{path.name}" for path in (ROOT / "crates").iterdir()}
-    which = packages([word for word in filters if word in members]) or ["--workspace"]
+    which = packages([word for word in filters if word in members]) or SHARED
     names = [word for word in filters if word not in members]
     runner.counted("unit", UNIT_COUNT, ["cargo", "test", *which, "--no-fail-fast", *(["--", *names] if names else [])])
 
 
 def sabotage(runner: Runner, filters: list[str]) -> None:
     """The suite `history` against a server that was built to be broken."""
-    runner.step("sabotage_build", "cargo", "build", "-q", "-p", "tidemark", "--features", "sabotage")
+    runner.step("sabotage_build", "cargo", "build", "-q", "--bins", "--tests", *SHARED)
     binary = Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "debug/tidemark"
     seconds = "2" if runner.quick else "5"
     runner.counted("sabotage", COUNT, [PYTHON, "tests/history/run.py", "--sabotaged", str(binary), "--seconds", seconds, *filters])

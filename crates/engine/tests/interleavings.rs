@@ -15,6 +15,14 @@ mod sync {
     pub const PARTS_MAX: usize = 2;
 }
 
+/// Nothing is broken here, also in a build that could be.
+#[cfg(feature = "sabotage")]
+mod sabotage {
+    pub fn breaks(_: &str) -> bool {
+        false
+    }
+}
+
 use loom::sync::atomic;
 
 #[allow(dead_code)]

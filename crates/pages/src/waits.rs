@@ -285,7 +285,7 @@ pub fn set_counted(wait: Wait, counted: bool, timed: bool) {
 
 /// Whether single waits are kept, of each session and of all. What was kept before stays.
 pub fn keep(of_session: bool, of_all: bool) {
-    let kept = u8::from(of_session) * OF_SESSION | u8::from(of_all) * OF_ALL;
+    let kept = (u8::from(of_session) * OF_SESSION) | (u8::from(of_all) * OF_ALL);
     KEPT.store(kept, Ordering::Relaxed);
 }
 

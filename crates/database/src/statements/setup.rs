@@ -142,7 +142,7 @@ impl Counted {
 
     /// Of both.
     pub fn new(enabled: bool, timed: bool) -> Counted {
-        Counted(u8::from(enabled) * Counted::ENABLED | u8::from(timed) * Counted::TIMED)
+        Counted((u8::from(enabled) * Counted::ENABLED) | (u8::from(timed) * Counted::TIMED))
     }
 
     /// It is counted.

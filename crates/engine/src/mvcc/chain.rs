@@ -5,7 +5,9 @@
 //! that updates a row with a chain drops the versions that no view needs, those between two old views included, so a
 //! chain is never longer than the number of views that need it plus two, however often the row was updated.
 //!
-//! The open views are known from a copy, which is refreshed when a chain grows because the copy is too old.
+//! The open views are known from a copy, which is refreshed when a chain grows because the copy is too old. A refresh looks
+//! at a slot of each session, and while a writer is open that came before, each update of a hot row wants one. So beside a
+//! thousand sessions a chain may have a few versions more that no view needs before they pay for it.
 //!
 //! *A long chain is not walked for every update.* If a thousand views need a thousand versions of a row, examining all
 //! of them each time would make its updates a thousand times dearer. But what hangs below a version becomes garbage
@@ -27,8 +29,16 @@ use crate::ids::{Lsn, TxnId};
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A refresh of the copy pays if this many versions might be dropped with a newer one.
+/// A refresh of the copy pays if this many versions might be dropped with a newer one, of few sessions.
 const WALK_BEFORE_REFRESH: usize = 2;
+/// So many slots of sessions are looked at in the time in which a version is walked, more or less.
+const SLOTS_PER_STEP: usize = 64;
+
+/// How many versions that might be dropped with a newer copy make a refresh pay. `n` versions have been walked `n²÷2` times
+/// when `n` updates have brought them about, so the least is spent where that is what the refresh costs.
+fn worth_a_refresh(slots: usize) -> usize {
+    (slots / SLOTS_PER_STEP).isqrt().max(WALK_BEFORE_REFRESH)
+}
 
 /// In a version's `pruner_mark`: the chain's length when it was last walked, rather than a number of views.
 const GROWN: u32 = 1 << 31;
@@ -160,7 +170,9 @@ impl<T: Fn() -> Lsn> Pruner<'_, T> {
             });
         }
         let (chain, waiting) = self.prune_once(writer, newest)?;
-        if waiting >= WALK_BEFORE_REFRESH && self.copy.try_refresh(self.views, self.txns, &self.tide) {
+        if waiting >= worth_a_refresh(self.views.slots())
+            && self.copy.try_refresh(self.views, self.txns, &self.tide)
+        {
             return Ok(self.prune_once(writer, chain.first)?.0);
         }
         Ok(chain)

@@ -120,7 +120,10 @@ impl PurgeQueue {
 
     pub fn add_buffer(&self, buffer: &Arc<Mutex<VersionBuffer>>) {
         let mut buffers = self.buffers.lock();
-        buffers.retain(|b| b.strong_count() > 0);
+        // Those of sessions that are gone are looked for only where room runs out, or n sessions would cost n².
+        if buffers.len() == buffers.capacity() {
+            buffers.retain(|b| b.strong_count() > 0);
+        }
         buffers.push(Arc::downgrade(buffer));
     }
 

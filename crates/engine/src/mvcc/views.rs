@@ -236,6 +236,12 @@ impl Views {
         self.slot(slot.0).lsn.store(NONE, Ordering::Release);
     }
 
+    /// How many slots sessions have, or had.
+    #[inline]
+    pub fn slots(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
     /// Looks at every slot.
     pub fn look(&self, watch: &mut Watch, txns: &Txns, tide: impl Fn() -> Lsn) {
         let settled = txns.settled();

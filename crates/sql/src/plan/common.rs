@@ -490,7 +490,7 @@ fn of_cast(e: &Expr) -> Option<SqlType> {
             return None;
         }
         u32::MAX if e.ty.is_binary_string() && inner.ty.is_string() => {
-            let longest = inner.ty.collation.charset().max_bytes() as u32;
+            let longest = inner.ty.collation.charset().max_bytes();
             inner.ty.display_length().saturating_mul(longest)
         }
         u32::MAX => inner.ty.display_length(),

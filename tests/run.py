@@ -118,11 +118,13 @@ def unit(runner: Runner, filters: list[str]) -> None:
 
 
 def sabotage(runner: Runner, filters: list[str]) -> None:
-    """The suite `history` against a server that was built to be broken."""
+    """The suite `history` against a server that was built to be broken, and the simulation of disks with an engine that was."""
     runner.step("sabotage_build", "cargo", "build", "-q", "--bins", "--tests", *SHARED)
-    binary = Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "debug/tidemark"
+    built = Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "debug"
     seconds = "2" if runner.quick else "5"
-    runner.counted("sabotage", COUNT, [PYTHON, "tests/history/run.py", "--sabotaged", str(binary), "--seconds", seconds, *filters])
+    runner.counted("sabotage", COUNT, [PYTHON, "tests/history/run.py", "--sabotaged", str(built / "tidemark"), "--seconds", seconds, *filters])
+    if not filters:
+        runner.counted("sabotaged_disks", COUNT, [str(built / "simulate"), "sabotage", "--cuts", "10"])
 
 
 def examples(runner: Runner, filters: list[str]) -> None:

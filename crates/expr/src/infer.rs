@@ -299,7 +299,8 @@ fn joined(
 /// A VARCHAR (or LONGTEXT, where too long) made of these operands.
 pub(crate) fn text_type(length: u64, from: &[&SqlType], op: &str, bind: &BindCtx) -> Result<SqlType> {
     let (collation, mut derivation) = joined_collation(from, op, bind)?;
-    if derivation == Derivation::Numeric || derivation == Derivation::Ignorable {
+    // A text that is made of NULL alone gives way to any other, as NULL does.
+    if derivation == Derivation::Numeric || derivation == Derivation::Ignorable && !collation.is_binary() {
         derivation = Derivation::Literal;
     }
     Ok(sized_text(length, collation).with_collation(collation, derivation))

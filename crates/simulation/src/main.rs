@@ -303,6 +303,9 @@ const SABOTAGE: [(&str, &str); 7] = [
     ("end", "flips"),
 ];
 
+/// Characters of what was found that are shown: a check lists all faults that it finds.
+const SAID_MAX: usize = 160;
+
 /// Each kind of sabotage must be found; returns the exit status.
 fn find_sabotage(options: &Options) -> i32 {
     let most = Duration::from_secs(options.seconds.min(300));
@@ -319,6 +322,7 @@ fn find_sabotage(options: &Options) -> i32 {
                     .lines()
                     .find(|line| line.contains("FAILED"))
                     .unwrap_or("the process ended");
+                let said: String = said.chars().take(SAID_MAX).collect();
                 println!("  ok      {broken}: found by {what} with seed {seed} after {seconds:.1} s: {said}");
             }
             None => {

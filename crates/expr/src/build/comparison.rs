@@ -476,14 +476,15 @@ pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &Bind
     let (low, high) = (bound(low), bound(high));
     let kind = kind_of_three([&e, &low, &high], bind)?;
     let date = [&e, &low, &high].into_iter().find(|e| e.ty.has_date()).cloned();
-    let clock_text = |e: &Expr| e.ty.kind == TypeKind::Time && !e.is_table_column();
+    let of_text = e.ty.is_string();
+    let clock_text = |e: &Expr| of_text && e.ty.kind == TypeKind::Time && !e.is_table_column();
     let prepared = |e: Expr| match (kind, &date) {
         (CmpKind::Str(_), _) => as_text(e, bind),
         (CmpKind::DateTime, Some(date)) if is_literal(&e) && e.ty.is_string() => {
             let read = temporal_literal_beside(&e, date, true, bind);
             read.ok().flatten().unwrap_or(e)
         }
-        // A time that is no column is the date that its text may be taken for.
+        // Beside a text a time that is no column is the date that its text may be taken for.
         (CmpKind::DateTime, _) if clock_text(&e) => {
             let ty = SqlType::varchar(e.ty.display_length(), bind.collation_connection);
             let ty = ty.with_nullable(e.ty.nullable);

@@ -6,7 +6,7 @@
     bench/counting.py --counted /tmp/counted --uncounted /tmp/uncounted
                       [--workloads point,rw] [--clients 8] [--seconds 6] [--rounds 15] [--tables 4] [--rows 20000] [--instructions]
 
-A server of each build has the same tables. They run stock sysbench in turns, and take turns in who begins; what the server's process has spent, the
+A server of each build has the same tables. Stock sysbench runs on them in turns, each first in every other round; what the server's process has spent, the
 kernel's share for it included (/proc/PID/stat), is divided by its transactions. A round is a pair, and the price is the median of the pairs'
 ratios, with the quartiles beside it: what else the machine does meets both.
 

@@ -251,7 +251,7 @@ class Suite:
         crowd.run()
 
     def case_definitions(self, level: str):
-        """Indexes and columns come and go beside writers, who go on meanwhile and lose nothing."""
+        """Indexes and columns come and go beside writers, which go on meanwhile and lose nothing."""
         self.fresh("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, a INT NOT NULL, s VARCHAR(200) NOT NULL, KEY a (a))",
                    "SET SESSION cte_max_recursion_depth = 30000",
                    "INSERT INTO t (id, a, s) WITH RECURSIVE k AS (SELECT 0 AS i UNION ALL SELECT i + 1 FROM k WHERE i < 29999) "

@@ -13,8 +13,8 @@ must agree.
 
 Against MySQL little is known to differ but what is none of the rules but of the clock: where several sessions are let go at
 once it is left to the threads which of them comes first to what both want next. So a difference behind such a step is a race, if
-both servers have shown the same in one of many plays (`run.py`). And DROP INDEX is done at once when it has the table for itself; MySQL lets those in
-who wait for the table, and waits for them before the index goes.
+both servers have shown the same in one of many plays (`run.py`). And DROP INDEX is done at once when it has the table for itself; MySQL lets
+statements in that wait for the table, and waits for them before the index goes.
 """
 import re
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ LATER = "below REPEATABLE READ an UPDATE or DELETE by a secondary index does wit
 VANISHED = "a wait for a row whose insertion is rolled back becomes a lock on the gap"
 GHOST = "a record that is only marked as deleted is not locked"
 UNDONE = "a row whose insertion is undone leaves no lock on its gap"
-DROPPED = "an index goes before those who wait for its table are let in"
+DROPPED = "an index goes before statements that wait for its table are let in"
 UPGRADE = "a shared lock is made exclusive only behind those who wait for it"
 
 INSERTED_BEFORE = re.compile(r"X,GAP,INSERT_INTENTION on t\.u \((-?\d+)\)")

@@ -1,7 +1,7 @@
-"""Schedules of writers beside one who changes the table's definition: indexes and columns come and go while transactions are open.
+"""Schedules of writers beside a session that changes the table's definition: indexes and columns come and go while transactions are open.
 
-A change of the definition waits for the transactions that use the table, and whoever comes then waits behind it; what it waits for, whom it
-lets go, what a view of before can still read and what it answers is the same on both servers. MySQL alone can be compared with.
+A change of the definition waits for the transactions that use the table, and statements that come after it wait behind it. Compared are which
+statements wait, which go on, what an older view still reads, and all answers. The other server must be MySQL.
 """
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ class OnlineGenerator(Generator):
             kind = "UNIQUE INDEX" if index == "y" else "INDEX"
             return f"ALTER TABLE t ADD {kind} {index} ({columns}){self.choice(ONLINE)}"
         if roll < 0.6:
-            # Not one that the others name: MySQL lets those who wait in before the index goes, Tidemark behind it.
+            # Not one that the others name: MySQL lets waiting statements in before the index goes, Tidemark after it.
             return f"ALTER TABLE t DROP INDEX {index}{self.choice(ONLINE)}"
         if roll < 0.85:
             return f"ALTER TABLE t ADD COLUMN c INT DEFAULT 7{self.choice(['', ' FIRST'])}{self.choice(INSTANT)}"

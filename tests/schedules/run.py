@@ -46,7 +46,7 @@ from support.server import Server  # noqa: E402
 
 DIFFERENCES_MAX = 20           # by then there is enough to look at
 REPLAYS_MAX = 20               # of what may be a race
-HANGS = "a server hangs: who waits for a row and who waits for a definition wait for each other"
+HANGS = "a server hangs: a wait for a row and a wait for a definition are for each other"
 NOBODY, THEIRS, OURS, ALL_DIFFER = ("", "# The arbiter answers as the server under test.\n", "# The arbiter answers as the other server.\n",
                                     "# The arbiter has a third answer.\n")
 

@@ -1,5 +1,5 @@
-//! Which events `performance_schema` collects, and of whom: `setup_consumers`, `setup_instruments`, `setup_actors`, `setup_objects`,
-//! `setup_threads`, `performance_timers`.
+//! Which events `performance_schema` collects, of which accounts, tables and threads: `setup_consumers`, `setup_instruments`,
+//! `setup_actors`, `setup_objects`, `setup_threads`, `performance_timers`.
 //!
 //! Consumers and instruments are switched by UPDATE of their tables ([`change`]). The others say how it is: events are collected of every
 //! account and of all tables.

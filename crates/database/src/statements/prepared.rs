@@ -1,4 +1,4 @@
-//! A prepared statement as others see it: its text, who prepared it, and what its executions did. Its session adds to the sums with
+//! A prepared statement as other sessions see it: its text, the session that prepared it, and what its executions did. Its session adds to the sums with
 //! plain loads and stores, as to those of its digest.
 
 use super::figures::{Figures, Sums, Totals};

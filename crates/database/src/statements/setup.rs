@@ -13,8 +13,8 @@
 //!       └─ events_…_history_long
 //! ```
 //!
-//! Those who count look at one word for all consumers ([`Setup::collected`]), in which those that are off by one above them are off,
-//! and at one byte for the instrument. Both change only by a statement, so their cache lines stay with every processor. Relaxed
+//! Code that counts reads one word for all consumers ([`Setup::collected`]), in which a consumer is off if one above it is off,
+//! and one byte for the instrument. Both change only by a statement, so their cache lines stay with every processor. Relaxed
 //! throughout: a statement that runs while a switch is turned may go by either.
 
 use super::stages::Stage;

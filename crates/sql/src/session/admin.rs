@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::argument::evaluate_u64;
-use super::locked::{Locked, active_locks};
+use super::locked::active_locks;
 use crate::accounts::Privileges;
 use crate::context::Answer;
 use crate::dictionary::virtual_schema;
@@ -148,7 +148,7 @@ impl Session {
     pub(super) fn flush_with_lock(&mut self, tables: &[ObjectName]) -> Result<Answer> {
         let (either, names) = flush_needs("TABLES");
         self.state.require_global(either, names)?;
-        if matches!(self.transaction.locked, Locked::Tables(_)) {
+        if self.transaction.locked.tables.is_some() {
             return Err(active_locks());
         }
         let mut locks = Vec::with_capacity(tables.len());
@@ -174,11 +174,7 @@ impl Session {
         }
         let flushes = &self.state.database.counters().flushes;
         flushes.fetch_add(1, Ordering::Relaxed);
-        match self.transaction.locked {
-            // The session keeps off all writers already.
-            Locked::Everything => Ok(Answer::ok()),
-            _ => self.lock_tables(&locks),
-        }
+        self.lock_tables(&locks)
     }
 
     fn flush_one(&mut self, option: &[String]) -> Result<()> {
@@ -195,6 +191,7 @@ impl Session {
             "TABLES" | "TABLE" if all == format!("{first} WITH READ LOCK") => {
                 self.lock_everything()?;
             }
+            "TABLES" | "TABLE" => self.check_locked_flush()?,
             "HOSTS" => self.state.database.hosts().forget(),
             "USER_RESOURCES" => self.state.database.resources.forget(),
             // They hold at once; only under `skip_grant_tables` do they begin to.
@@ -210,8 +207,7 @@ impl Session {
                     .counters()
                     .begin_status(database.session_count() as u64, database.uptime_s());
             }
-            "TABLES" | "TABLE" | "LOCAL" | "NO_WRITE_TO_BINLOG" | "ENGINE" | "BINARY" | "OPTIMIZER_COSTS" => {
-            }
+            "LOCAL" | "NO_WRITE_TO_BINLOG" | "ENGINE" | "BINARY" | "OPTIMIZER_COSTS" => {}
             other => return Err(SqlError::not_supported(format!("FLUSH {other}"))),
         }
         Ok(())

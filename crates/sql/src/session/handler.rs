@@ -3,7 +3,7 @@
 //! A table that is open holds nothing between statements: when its definition has changed meanwhile, the next READ closes it.
 
 use super::Session;
-use super::locked::Locked;
+use super::locked::active_locks;
 use crate::accounts::Privileges;
 use crate::context::Answer;
 use crate::error::{Result, SqlError, er};
@@ -12,12 +12,9 @@ use crate::parse::ast::ObjectName;
 impl Session {
     /// Error 1192 under LOCK TABLES.
     pub(super) fn refuse_handler_under_locks(&self) -> Result<()> {
-        match self.transaction.locked {
-            Locked::Tables(_) => Err(SqlError::new(
-                er::LOCK_OR_ACTIVE_TRANSACTION,
-                "Can't execute the given command because you have active locked tables or an active transaction",
-            )),
-            _ => Ok(()),
+        match self.transaction.locked.tables {
+            Some(_) => Err(active_locks()),
+            None => Ok(()),
         }
     }
 

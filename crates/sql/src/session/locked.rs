@@ -4,7 +4,8 @@
 //! is locked, each table by the name it was locked under. With autocommit off it also locks the tables for the engine, to
 //! the end of the transaction that begins there (`innodb_table_locks`). Under FLUSH TABLES WITH READ LOCK all sessions may read, and
 //! none may write or change definitions: the session holds off the writers of every table, and every change of
-//! definitions by a lock with no name that each of them uses. LOCK INSTANCE FOR BACKUP holds off other sessions' changes of definitions alone, by a
+//! definitions by a lock with no name that each of them uses. So LOCK TABLES … READ under it has nothing left to lock: it only says which tables
+//! the session may use, until BEGIN or another LOCK TABLES; UNLOCK TABLES ends both. LOCK INSTANCE FOR BACKUP holds off other sessions' changes of definitions alone, by a
 //! lock of its own, and goes on through transactions and UNLOCK TABLES.
 
 use super::Session;
@@ -21,13 +22,11 @@ use tidemark_engine::{LockMode, LockWait};
 
 /// What the session keeps locked.
 #[derive(Default)]
-pub enum Locked {
-    #[default]
-    Nothing,
-    /// LOCK TABLES
-    Tables(Vec<LockedTable>),
+pub struct Locked {
+    /// LOCK TABLES, FLUSH TABLES of named tables WITH READ LOCK
+    pub tables: Option<Vec<LockedTable>>,
     /// FLUSH TABLES WITH READ LOCK
-    Everything,
+    pub everything: bool,
 }
 
 pub struct LockedTable {
@@ -94,7 +93,12 @@ fn definitions_lock(state: &SessionState) -> Arc<TableLock> {
 impl Session {
     pub(super) fn lock_tables(&mut self, tables: &[LockTable]) -> Result<Answer> {
         self.commit_open()?;
-        self.unlock_tables();
+        self.unlock_listed_tables();
+        let everything = self.transaction.locked.everything;
+        let is_permanent = |lock: &&LockTable| self.state.temporary_table(&lock.table).is_none();
+        if everything && tables.iter().filter(is_permanent).any(|lock| lock.write) {
+            return Err(conflicting_read_lock());
+        }
         let mut wanted: Vec<LockedTable> = Vec::with_capacity(tables.len());
         let mut own: Vec<(&str, &str)> = Vec::new();
         for lock in tables {
@@ -136,7 +140,7 @@ impl Session {
         // The same order everywhere; the stronger lock of a table named twice first.
         let mut order: Vec<&LockedTable> = wanted.iter().collect();
         order.sort_by_key(|lock| (&lock.table.schema, &lock.table.name, !lock.write));
-        for lock in order {
+        for lock in order.into_iter().filter(|_| !everything) {
             take(&self.state, &lock.table.lock, lock.block())?;
         }
         if !self.state.settings.autocommit
@@ -144,10 +148,12 @@ impl Session {
             && let Err(error) = self.lock_for_engine(&wanted)
         {
             self.abandon_transaction();
-            self.state.locks.release_owned_after(0);
+            if !everything {
+                self.state.locks.release_owned_after(0);
+            }
             return Err(error);
         }
-        self.transaction.locked = Locked::Tables(wanted);
+        self.transaction.locked.tables = Some(wanted);
         Ok(Answer::ok())
     }
 
@@ -189,8 +195,11 @@ impl Session {
 
     /// FLUSH TABLES WITH READ LOCK. It waits for the transactions that have written.
     pub(super) fn lock_everything(&mut self) -> Result<Answer> {
-        if matches!(self.transaction.locked, Locked::Tables(_)) {
+        if self.transaction.locked.tables.is_some() {
             return Err(active_locks());
+        }
+        if self.transaction.locked.everything {
+            return Ok(Answer::ok());
         }
         let dictionary = self.state.database.dictionary();
         take(&self.state, &definitions_lock(&self.state), Block::Writers)?;
@@ -199,7 +208,7 @@ impl Session {
                 take(&self.state, &table.lock, Block::Writers)?;
             }
         }
-        self.transaction.locked = Locked::Everything;
+        self.transaction.locked.everything = true;
         Ok(Answer::ok())
     }
 
@@ -230,23 +239,24 @@ impl Session {
         Ok(Answer::ok())
     }
 
-    pub(super) fn unlock_tables(&mut self) {
-        if !matches!(self.transaction.locked, Locked::Nothing) {
-            self.transaction.locked = Locked::Nothing;
+    /// LOCK TABLES and FLUSH TABLES WITH READ LOCK end.
+    fn unlock_tables(&mut self) {
+        let locked = std::mem::take(&mut self.transaction.locked);
+        if locked.everything || locked.tables.is_some() {
             self.state.locks.release_owned_after(0);
         }
     }
 
-    /// BEGIN ends LOCK TABLES, but not FLUSH TABLES WITH READ LOCK.
+    /// BEGIN and another LOCK TABLES end LOCK TABLES, but not FLUSH TABLES WITH READ LOCK.
     pub(super) fn unlock_listed_tables(&mut self) {
-        if matches!(self.transaction.locked, Locked::Tables(_)) {
-            self.unlock_tables();
+        if self.transaction.locked.tables.take().is_some() && !self.transaction.locked.everything {
+            self.state.locks.release_owned_after(0);
         }
     }
 
     /// UNLOCK TABLES commits only if it ends LOCK TABLES.
     pub(super) fn unlock_tables_statement(&mut self) -> Result<()> {
-        if matches!(self.transaction.locked, Locked::Tables(_)) {
+        if self.transaction.locked.tables.is_some() {
             self.commit_open()?;
         }
         self.unlock_tables();
@@ -257,12 +267,12 @@ impl Session {
     /// and 1223 for a write under one's own FLUSH TABLES WITH READ LOCK.
     #[inline]
     pub(super) fn check_locked_tables(&self, used: &TableUse) -> Result<()> {
-        match &self.transaction.locked {
-            Locked::Nothing => Ok(()),
-            Locked::Everything if used.mode == Mode::Write => Err(conflicting_read_lock()),
-            Locked::Everything => Ok(()),
-            Locked::Tables(_) if used.implied => Ok(()),
-            Locked::Tables(locked) => {
+        let Locked { tables, everything } = &self.transaction.locked;
+        match tables {
+            None if *everything && used.mode == Mode::Write => Err(conflicting_read_lock()),
+            None => Ok(()),
+            Some(_) if used.implied => Ok(()),
+            Some(locked) => {
                 // By its name, which has one lock: a table that was made anew is still locked.
                 let same_table = |lock: &LockedTable| Arc::ptr_eq(&lock.table.lock, &used.table.lock);
                 let means = |lock: &&LockedTable| match used.through_view {
@@ -280,10 +290,11 @@ impl Session {
 
     /// The same for tables whose definitions change.
     pub(super) fn check_locked_definitions(&self, statement: &Statement) -> Result<()> {
-        let locked = match &self.transaction.locked {
-            Locked::Nothing => return Ok(()),
-            Locked::Everything => return Err(conflicting_read_lock()),
-            Locked::Tables(locked) => locked,
+        let Locked { tables, everything } = &self.transaction.locked;
+        let locked = match tables {
+            None if *everything => return Err(conflicting_read_lock()),
+            None => return Ok(()),
+            Some(locked) => locked,
         };
         if matches!(
             statement,
@@ -308,12 +319,22 @@ impl Session {
                 Some(_) => {}
             }
         }
-        Ok(())
+        match everything {
+            true => Err(conflicting_read_lock()),
+            false => Ok(()),
+        }
+    }
+
+    /// FLUSH TABLES under LOCK TABLES: error 1099 for the first table that is locked for reading.
+    pub(super) fn check_locked_flush(&self) -> Result<()> {
+        let locked = self.transaction.locked.tables.iter().flatten();
+        let mut for_reading = locked.filter(|lock| !lock.write && !lock.table.is_view());
+        for_reading.next().map_or(Ok(()), |lock| Err(only_read(&lock.table.name)))
     }
 
     /// The same for a table whose definition CREATE TEMPORARY TABLE … LIKE takes.
     pub(super) fn check_locked_source(&self, name: &ObjectName) -> Result<()> {
-        let Locked::Tables(locked) = &self.transaction.locked else {
+        let Some(locked) = &self.transaction.locked.tables else {
             return Ok(());
         };
         let (schema, table) = self.state.resolve(name)?;
@@ -330,10 +351,11 @@ impl Session {
         if table.temporary {
             return Ok(());
         }
-        match &self.transaction.locked {
-            Locked::Everything if changes => Err(conflicting_read_lock()),
-            Locked::Nothing | Locked::Everything => Ok(()),
-            Locked::Tables(locked) => {
+        let Locked { tables, everything } = &self.transaction.locked;
+        match tables {
+            None if *everything && changes => Err(conflicting_read_lock()),
+            None => Ok(()),
+            Some(locked) => {
                 let of_table = locked
                     .iter()
                     .filter(|lock| Arc::ptr_eq(&lock.table.lock, &table.lock));
@@ -349,7 +371,7 @@ impl Session {
     /// Changes definitions, once no session holds FLUSH TABLES WITH READ LOCK.
     pub(super) fn with_definitions<T>(&self, f: impl FnOnce(&SessionState) -> Result<T>) -> Result<T> {
         let state = &self.state;
-        if matches!(self.transaction.locked, Locked::Everything) {
+        if self.transaction.locked.everything {
             return f(state);
         }
         using_definitions(state, self.transaction.instance.is_some(), || f(state))

@@ -431,7 +431,7 @@ impl Session {
         self.tell_transaction();
         self.drop_temporary_tables();
         self.state.locks.release_all();
-        self.transaction.locked = locked::Locked::Nothing;
+        self.transaction.locked = locked::Locked::default();
         self.transaction.instance = None;
     }
 }

@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
+import pymysql
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
@@ -44,6 +46,8 @@ DAMAGE = [
     "UPDATE tpcc_customer SET c_balance = c_balance + 1 WHERE c_w_id = 1 AND c_d_id = 6 AND c_id = 1",              # 10, 12
     "UPDATE tpcc_customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = 1 AND c_d_id = 7 AND c_id = 1",    # 11
 ]
+# ER_NO_REFERENCED_ROW_2
+FOREIGN_KEY = 1452
 PICTURED = "hot-row-2015"
 SECTIONS = "[...document.querySelectorAll('section')].map(s => [s.dataset.experiment, s.querySelectorAll('figure svg').length])"
 # Plots that have no size, or no curve that is as wide as a finger.
@@ -97,6 +101,31 @@ def tpcc(report: Report, home: Path) -> None:
         lab("report", str(results), "--out", str(home / "tpcc"))
         page = (home / "tpcc" / "index.html").read_text()
         report.check("12 of 48 consistency checks are broken" in page, "tpcc/damage_is_the_verdict")
+
+
+def references(report: Report, home: Path) -> None:
+    """A load with foreign keys, and one with the indexes alone that those need: consistent afterwards, and only with the keys is a broken reference refused."""
+    with Server("lab-references") as server:
+        once = ["load", "tpcc", "--quick", "--warehouses", "2", "--clients", "4", "--warm", "0", "--seconds", "1", "--server", f"mysql://root@127.0.0.1:{server.port}/lab"]
+        orphan = "UPDATE lab.tpcc_order_line SET ol_i_id = 1001 WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1"
+        keys = "SELECT COUNT(*) FROM information_schema.referential_constraints WHERE constraint_schema = 'lab'"
+        indexes = "SELECT COUNT(DISTINCT table_name, index_name) FROM information_schema.statistics WHERE table_schema = 'lab' AND index_name LIKE '%refers%'"
+        for option, count in (("--foreign-keys", 10), ("--foreign-key-indexes", 0)):
+            done = lab(*once, option)
+            rate = re.search(r"^tps +([\d.]+)", done.stdout, re.M)
+            report.check(done.returncode == 0 and rate and float(rate.group(1)) > 0, f"references/{option}/load", done.stdout + done.stderr)
+            report.equal(server.address.execute(keys), ((count,),), f"references/{option}/keys")
+            report.equal(server.address.execute(indexes), ((4,),), f"references/{option}/indexes")
+            try:
+                server.address.execute(orphan)
+                refused = 0
+            except pymysql.err.IntegrityError as error:
+                refused = error.args[0]
+            report.equal(refused, FOREIGN_KEY if count else 0, f"references/{option}/orphan")
+        # Not consistent any more, and told at the end of the next load, which has no way to mend it.
+        server.address.execute("UPDATE lab.tpcc_warehouse SET w_ytd = w_ytd + 1")
+        done = lab(*once, "--foreign-key-indexes")
+        report.check(done.returncode != 0 and "not consistent: 01: W_YTD" in done.stderr, "references/damage_is_told", done.stdout + done.stderr)
 
 
 def sysbench(report: Report, home: Path) -> None:
@@ -289,7 +318,7 @@ def main() -> int:
     report = Report("lab", options.filters)
     with scratch("lab") as home:
         home = Path(home)
-        for case in (page, tpcc, sysbench, postgres, resume, simulate, command):
+        for case in (page, tpcc, references, sysbench, postgres, resume, simulate, command):
             if report.wants(case.__name__):
                 with report.case(case.__name__):
                     case(report, home)

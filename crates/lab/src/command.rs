@@ -2,6 +2,7 @@
 
 use crate::client::url::Url;
 use crate::experiments::catalogue::{EXPERIMENTS, find};
+use crate::experiments::tpcc::broken_conditions;
 use crate::experiments::{self, Experiment, Scale};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -44,7 +45,8 @@ simulate: --out DIR    where its page goes (tidemark-lab-simulation)
           --save FILE  only keeps the service times of the results
 load: --clients N (16), --seconds S (10), --warm S (2), --level RU|RC|RR|SER
       --rate R         an open loop: so many transactions begin per second, and latencies count from when they should have
-      --warehouses N (10), for tpcc; --foreign-keys, or --foreign-key-indexes for the indexes alone that those need
+      --warehouses N (10), for tpcc, whose consistency conditions are checked at the end; --quick has few items and customers in them;
+      --foreign-keys, or --foreign-key-indexes for the indexes alone that those need
       --tables N (8), --rows N (200000), --range N (100), --ratio N (one transaction in N writes), --text (nothing is prepared)
 ";
 
@@ -288,13 +290,21 @@ fn load(mut words: Words) -> Result<(), String> {
     let measure = || -> Result<_, Failure> {
         let server = contender.server()?;
         spec.workload.prepare(&server)?;
-        Load::start(&server, &spec, &interrupt)?.measure(&server, warm, time)
+        let measured = Load::start(&server, &spec, &interrupt)?.measure(&server, warm, time)?;
+        let broken = match spec.workload {
+            Workload::Tpcc(size) => broken_conditions(&server, size, &interrupt)?,
+            _ => Vec::new(),
+        };
+        Ok((measured, broken))
     };
-    let measured = { measure }().map_err(|e| e.to_string())?;
+    let (measured, broken) = { measure }().map_err(|e| e.to_string())?;
     for (name, value) in experiments::found(&measured).values {
         println!("{name:14} {}", summary::figure(value));
     }
-    Ok(())
+    match broken.is_empty() {
+        true => Ok(()),
+        false => Err(format!("the data are not consistent: {}", broken.join("; "))),
+    }
 }
 
 /// The workload that is named, as the options have it.
@@ -311,6 +321,7 @@ fn workload(mut words: Words, clients: usize) -> Result<Workload, String> {
         (false, true) => References::Indexed,
         (false, false) => References::Untold,
     };
+    let is_quick = words.flag("--quick");
     let is_text = words.flag("--text");
     let names = words.rest()?;
     let [name] = names.as_slice() else {
@@ -331,10 +342,11 @@ fn workload(mut words: Words, clients: usize) -> Result<Workload, String> {
         "rc3" => return Ok(Workload::ThreePoints(tables)),
         "hot" => return Ok(Workload::HotRow),
         "tpcc" => {
-            return Ok(Workload::Tpcc(Size {
-                references,
-                ..Size::specified(warehouses)
-            }));
+            let size = match is_quick {
+                true => Size::quick(warehouses),
+                false => Size::specified(warehouses),
+            };
+            return Ok(Workload::Tpcc(Size { references, ..size }));
         }
         "queue" => {
             return Ok(Workload::Queue {

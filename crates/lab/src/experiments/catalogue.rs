@@ -5,7 +5,7 @@ use crate::level::Level;
 use crate::load::Workload;
 use crate::load::oltp::Oltp;
 use crate::load::tables::Tables;
-use crate::load::tpcc::schema::{References, Size};
+use crate::load::tpcc::schema::Size;
 
 /// In the order of the studies.
 pub const EXPERIMENTS: &[Experiment] = &[
@@ -216,13 +216,7 @@ fn open_writers(scale: &Scale) -> Vec<Cell> {
 }
 
 fn tpcc_2015(scale: &Scale) -> Vec<Cell> {
-    let quick = Size {
-        warehouses: 2,
-        items: 1000,
-        customers: 60,
-        references: References::Untold,
-    };
-    let size = scale.pick(quick, Size::specified(10));
+    let size = scale.pick(Size::quick(2), Size::specified(10));
     let mut cells = Vec::new();
     for clients in scale.clients(&[8], &[16, 64]) {
         for level in Level::ALL {

@@ -17,7 +17,7 @@ mod meaning;
 mod open_writers;
 mod queue;
 mod timeline;
-mod tpcc;
+pub mod tpcc;
 mod waits;
 
 use crate::failure::Failure;

@@ -107,19 +107,35 @@ pub(super) fn measure(
         }
     };
     let mut found = found(&measured);
-    let mut client = server.connect()?;
-    for (wrong, sql) in CONDITIONS {
-        interrupt.check()?;
+    let broken = broken_conditions(server, size, interrupt)?;
+    for (wrong, _) in CONDITIONS {
         let finding = Finding {
-            possible: count(&mut client, sql, size)? > 0,
+            possible: broken.contains(&wrong),
             promised_possible: false,
         };
         found.findings.insert(wrong.to_owned(), finding);
     }
-    if found.findings.values().any(|finding| finding.possible) {
+    Ok(found)
+}
+
+/// What is wrong in the tables, which the next run then makes anew.
+pub fn broken_conditions(
+    server: &Server,
+    size: Size,
+    interrupt: &Interrupt,
+) -> Result<Vec<&'static str>, Failure> {
+    let mut client = server.connect()?;
+    let mut broken = Vec::new();
+    for (wrong, sql) in CONDITIONS {
+        interrupt.check()?;
+        if count(&mut client, sql, size)? > 0 {
+            broken.push(wrong);
+        }
+    }
+    if !broken.is_empty() {
         distrust(server)?;
     }
-    Ok(found)
+    Ok(broken)
 }
 
 fn count(client: &mut Client, sql: &str, size: Size) -> Result<u64, Failure> {

@@ -329,7 +329,9 @@ impl Session {
     pub(super) fn check_locked_flush(&self) -> Result<()> {
         let locked = self.transaction.locked.tables.iter().flatten();
         let mut for_reading = locked.filter(|lock| !lock.write && !lock.table.is_view());
-        for_reading.next().map_or(Ok(()), |lock| Err(only_read(&lock.table.name)))
+        for_reading
+            .next()
+            .map_or(Ok(()), |lock| Err(only_read(&lock.table.name)))
     }
 
     /// The same for a table whose definition CREATE TEMPORARY TABLE … LIKE takes.

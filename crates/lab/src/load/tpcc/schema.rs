@@ -204,6 +204,15 @@ impl Size {
         }
     }
 
+    /// For a run of seconds.
+    pub fn quick(warehouses: u32) -> Size {
+        Size {
+            items: 1000,
+            customers: 60,
+            ..Size::specified(warehouses)
+        }
+    }
+
     /// The orders of a district that are delivered at first: all but three of ten.
     pub fn delivered(self) -> u32 {
         self.customers - self.customers * 3 / 10

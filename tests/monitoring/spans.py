@@ -1,9 +1,11 @@
-"""Statements as spans: what a collector gets of those that a client's trace has, and that none waits for it."""
+"""Statements as spans: what a collector gets of those that a client's trace has, by a comment or a query attribute, and that none waits for it."""
 import json
 import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import mysql.connector
 
 from support.report import Report
 from support.server import Server
@@ -40,6 +42,26 @@ def counted(server: Server) -> tuple[int, int]:
     return int(seen["Tidemark_spans_exported"]), int(seen["Tidemark_spans_dropped"])
 
 
+def by_attribute(server: Server) -> None:
+    """Two statements whose trace is named beside them, in the text protocol and in the binary one."""
+    address = server.address
+    connection = mysql.connector.connect(host=address.host, port=address.port, user=address.user, database="shop", use_pure=True)
+    cursor = connection.cursor()
+    cursor.add_attribute("traceparent", f"00-{TRACE}-{CALLER}-01")
+    cursor.execute("SELECT id FROM t WHERE id = 1")
+    cursor.fetchall()
+    cursor.clear_attributes()
+    cursor.add_attribute("traceparent", f"00-{TRACE}-{CALLER}-00")
+    cursor.execute(f"SELECT 2 {ASKS}")  # the attribute says that it is not recorded
+    cursor.fetchall()
+    cursor.clear_attributes()
+    prepared = connection.cursor(prepared=True)
+    prepared.add_attribute("traceparent", f"00-{TRACE}-{CALLER}-01")
+    prepared.execute("SELECT id FROM t WHERE id = %s", (2,))
+    prepared.fetchall()
+    connection.close()
+
+
 def arrive(report: Report) -> None:
     with HTTPServer(("127.0.0.1", 0), Collector) as collector:
         threading.Thread(target=collector.serve_forever, daemon=True).start()
@@ -56,20 +78,21 @@ def arrive(report: Report) -> None:
                 except Exception as error:
                     report.equal(error.args[0], 1054, "an error is an error")
                 cursor.execute(f"DELETE FROM t WHERE id = 3 {ASKS}")
-                after = time.time_ns()
+            by_attribute(server)
+            after = time.time_ns()
             deadline = time.monotonic() + ARRIVES_WITHIN_S
-            while counted(server)[0] < 3 and time.monotonic() < deadline:
+            while counted(server)[0] < 5 and time.monotonic() < deadline:
                 time.sleep(0.05)
-            report.equal(counted(server), (3, 0), "three statements asked for spans")
+            report.equal(counted(server), (5, 0), "five statements asked for spans")
         collector.shutdown()
     spans = Collector.spans
-    report.equal([span["name"] for span in spans], ["SELECT shop", "SELECT shop", "DELETE shop"], "and these have arrived")
+    report.equal([span["name"] for span in spans], ["SELECT shop", "SELECT shop", "DELETE shop", "SELECT shop", "EXECUTE shop"], "and these have arrived")
     report.equal(Collector.paths, {"/v1/traces"}, "where OTLP has them")
     report.equal({(span["traceId"], span["parentSpanId"], span["kind"]) for span in spans}, {(TRACE, CALLER, 2)}, "they belong to the client's span")
-    report.equal(len({span["spanId"] for span in spans}), 3, "each with a number of its own")
+    report.equal(len({span["spanId"] for span in spans}), 5, "each with a number of its own")
     times = [int(span[f"{end}TimeUnixNano"]) for span in spans for end in ("start", "end")]
     report.check(times == sorted(times) and before - 10**6 <= times[0] and times[-1] <= after + 10**6, "at the time that they ran", f"{before} {times} {after}")
-    if len(spans) == 3:
+    if len(spans) == 5:
         read = attributes(spans[0])
         report.equal([read[key] for key in ("db.namespace", "db.query.text", "db.response.returned_rows", "tidemark.rows_examined")],
                      ["shop", "SELECT `id` FROM `t` WHERE `id` > ?", "2", "2"], "with what was done, and no literal")

@@ -81,6 +81,10 @@ pub trait SessionInfo {
     fn password_strength(&self, _password: &str) -> u64 {
         0
     }
+    /// mysql_query_attribute_string(): what the client has sent by this name beside the command, if it is not NULL.
+    fn query_attribute(&self, _name: &str) -> Option<Vec<u8>> {
+        None
+    }
     /// LOAD_FILE(): the bytes of a file, at most so many; `None` if it may not be read, or cannot.
     fn file(&self, _path: &str, _bytes_max: u64) -> Option<Vec<u8>> {
         None

@@ -30,6 +30,8 @@ impl Capabilities {
     pub const CAN_HANDLE_EXPIRED_PASSWORDS: Capabilities = Capabilities(1 << 22);
     /// Definitions are not followed by an EOF packet, and rows end with an OK packet.
     pub const DEPRECATE_EOF: Capabilities = Capabilities(1 << 24);
+    /// COM_QUERY and COM_STMT_EXECUTE carry values by name.
+    pub const QUERY_ATTRIBUTES: Capabilities = Capabilities(1 << 27);
 
     pub const fn has(self, other: Capabilities) -> bool {
         self.0 & other.0 == other.0
@@ -65,6 +67,7 @@ pub fn of_server(with_tls: bool) -> Capabilities {
         C::PLUGIN_AUTH_LENENC,
         C::CAN_HANDLE_EXPIRED_PASSWORDS,
         C::DEPRECATE_EOF,
+        C::QUERY_ATTRIBUTES,
     ];
     Capabilities(always.iter().fold(tls, |bits, one| bits | one.0))
 }

@@ -1,14 +1,16 @@
 //! Commands: what a client asks for once it is let in, and how each is answered.
 
+use crate::attributes;
+use crate::capability::Capabilities;
 use crate::channel::Channel;
 use crate::cursor::{CURSOR_LEN_MAX, CURSORS_LEN_MAX, Cursor};
 use crate::errors;
-use crate::params::Statement;
+use crate::params::{Received, Statement};
 use crate::reply;
 use crate::results::{BinaryResults, TextResults};
 use crate::wire::Fields;
 use std::collections::HashMap;
-use tidemark_sql::types::Value;
+use std::mem;
 use tidemark_sql::{OkInfo, Session, SqlError, command, status};
 
 const QUIT: u8 = 0x01;
@@ -32,6 +34,8 @@ const RESET_CONNECTION: u8 = 0x1f;
 
 /// The flag of COM_STMT_EXECUTE that asks for a cursor.
 const CURSOR_READ_ONLY: u8 = 1;
+/// Says that the number of values is there although the statement has no parameters.
+const COUNT_IS_THERE: u8 = 8;
 
 /// What becomes of the connection after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +49,7 @@ pub enum Next {
 #[derive(Default)]
 pub struct Commands {
     statements: HashMap<u32, Statement>,
-    /// Parameter values; kept for its memory.
-    values: Vec<Value>,
+    received: Received,
 }
 
 impl Commands {
@@ -57,11 +60,12 @@ impl Commands {
             return Next::Close;
         };
         let done = match *command {
-            QUERY => session.query(body, &mut TextResults::new(channel)),
+            QUERY => self.query(body, channel, session),
             STMT_EXECUTE => self.execute(body, channel, session),
             QUIT => return Next::Close,
             other => self.run_rare(other, body, channel, session),
         };
+        session.forget_query_attributes();
         match done {
             Ok(()) => Next::Command,
             Err(_) if session.is_cut_off() => Next::Close,
@@ -168,6 +172,27 @@ impl Commands {
     }
 
     #[inline]
+    fn query(&mut self, body: &[u8], channel: &mut Channel, session: &mut Session) -> Result<(), SqlError> {
+        let text = if channel.has(Capabilities::QUERY_ATTRIBUTES) {
+            let client = session.state().settings.character_set_client;
+            let text = attributes::before_text(body, client, &mut self.received);
+            self.hand_over_attributes(session);
+            text?
+        } else {
+            body
+        };
+        session.query(text, &mut TextResults::new(channel))
+    }
+
+    /// What came by name is the session's, for this command.
+    #[inline]
+    fn hand_over_attributes(&mut self, session: &mut Session) {
+        if !self.received.attributes.is_empty() {
+            session.set_query_attributes(mem::take(&mut self.received.attributes));
+        }
+    }
+
+    #[inline]
     fn execute(&mut self, body: &[u8], channel: &mut Channel, session: &mut Session) -> Result<(), SqlError> {
         let mut fields = Fields::new(body);
         let id = fields.u32()?;
@@ -175,14 +200,21 @@ impl Commands {
         let statement = self.statements.get_mut(&id);
         let statement = statement.ok_or_else(|| SqlError::unknown_statement(id))?;
         let client = session.state().settings.character_set_client;
-        let read = statement.read(fields, client, &mut self.values);
+        let counts = channel.has(Capabilities::QUERY_ATTRIBUTES)
+            && (statement.has_params() || flags & COUNT_IS_THERE != 0);
+        let count = match counts {
+            true => Some(attributes::count(&mut fields)?),
+            false => None,
+        };
+        let read = statement.read(&mut fields, count, client, &mut self.received);
         statement.forget_long_data();
         statement.cursor = None;
+        self.hand_over_attributes(session);
         read?;
         if flags & CURSOR_READ_ONLY != 0 {
             return self.execute_with_cursor(id, channel, session);
         }
-        session.execute(id, &self.values, &mut BinaryResults::new(channel))
+        session.execute(id, &self.received.values, &mut BinaryResults::new(channel))
     }
 
     #[cold]
@@ -195,7 +227,7 @@ impl Commands {
         let kept: usize = self.cursors().map(Cursor::len).sum();
         let len_max = CURSOR_LEN_MAX.min(CURSORS_LEN_MAX.saturating_sub(kept));
         let mut results = BinaryResults::for_cursor(channel, len_max);
-        let done = session.execute(id, &self.values, &mut results);
+        let done = session.execute(id, &self.received.values, &mut results);
         let cursor = results.into_cursor(done)?;
         if let Some(statement) = self.statements.get_mut(&id) {
             statement.cursor = cursor;

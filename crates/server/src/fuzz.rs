@@ -1,9 +1,10 @@
 //! Whatever bytes a client sends, reading them ends with a value or an error.
 
+use crate::attributes;
 use crate::capability::Capabilities;
 use crate::handshake::{Login, is_tls_request};
 use crate::packet::{Input, Output, Source};
-use crate::params::Statement;
+use crate::params::{Received, Statement};
 use crate::wire::Fields;
 use std::io::{self, Read};
 use tidemark_sql::types::Charset;
@@ -121,14 +122,40 @@ fn parameters_of_any_bytes() {
             return;
         };
         let mut statement = Statement::new(usize::from(*count));
-        let mut values = Vec::new();
+        let mut received = Received::default();
         // Twice: types sent once hold for later executions.
         for _ in 0..2 {
+            let mut fields = Fields::new(bytes);
             if statement
-                .read(Fields::new(bytes), Charset::LATIN1, &mut values)
+                .read(&mut fields, None, Charset::LATIN1, &mut received)
                 .is_ok()
             {
-                assert_eq!(values.len(), usize::from(*count));
+                assert_eq!(received.values.len(), usize::from(*count));
+            }
+        }
+    });
+}
+
+/// What stands before the text of COM_QUERY, and a COM_STMT_EXECUTE whose values may have names.
+#[test]
+fn attributes_of_any_bytes() {
+    let corpus = Corpus::new("attributes")
+        .input(b"\x02\x01\x02\x01\xfe\x00\x01a\xfe\x00\x01b\x05helloDO 1".as_slice())
+        .input(b"\x00\x01DO 1".as_slice())
+        .input(b"\x01\x01\x00\x01\x0c\x00\x0btraceparent\x07\xe8\x07\x02\x1d\x0c\x22\x38DO 1".as_slice());
+    corpus.play(20_000, |input| {
+        let mut received = Received::default();
+        if let Ok(text) = attributes::before_text(input, Charset::LATIN1, &mut received) {
+            assert!(text.len() < input.len());
+        }
+        let mut fields = Fields::new(input);
+        if let Ok(count) = attributes::count(&mut fields) {
+            let mut statement = Statement::new(1);
+            if statement
+                .read(&mut fields, Some(count), Charset::LATIN1, &mut received)
+                .is_ok()
+            {
+                assert_eq!(received.values.len(), 1);
             }
         }
     });

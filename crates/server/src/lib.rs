@@ -5,7 +5,7 @@
 //!  server      who is connected; start and stop
 //!  connection  one client, one thread: log in, then command after command
 //!  handshake, capability, auth, secrets   who the client is
-//!  command, params              what it asks for
+//!  command, params, attributes  what it asks for
 //!  results, reply               what it is answered
 //!  channel, packet, transport   packets, and the bytes below them
 //!  wire, errors                 integers, strings and errors as the protocol has them
@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::too_many_arguments)]
 
+mod attributes;
 mod auth;
 mod capability;
 mod channel;

@@ -1,25 +1,44 @@
 //! The parameters of COM_STMT_EXECUTE.
 //!
 //! ```text
-//!  statement id: 4 | flags: 1 | iterations: 4
-//!  null bitmap: (n + 7) / 8 | types are new: 1 | types: 2 × n, if new | values, one after the other
+//!  statement id: 4 | flags: 1 | iterations: 4 | number of values, if they may have names
+//!  null bitmap: (n + 7) / 8 | types are new: 1 | (type: 2 | name, if there may be one) × n, if new | values, one after the other
 //! ```
+//!
+//! What is there beyond the statement's parameters are [attributes](crate::attributes), and so is a parameter that has a name.
 //!
 //! Types are sent the first time, and again when they change, so they are kept with the statement, as are the long
 //! values that came ahead in pieces.
 
+use crate::attributes;
 use crate::cursor::Cursor;
 use crate::errors;
 use crate::wire::{Fields, Malformed};
 use std::borrow::Cow;
-use tidemark_sql::SqlError;
 use tidemark_sql::types::meta::wire;
 use tidemark_sql::types::temporal::{Date, DateTime, Time};
 use tidemark_sql::types::{Charset, Decimal, Val, Value};
+use tidemark_sql::{QueryAttributes, SqlError};
 
 const UNSIGNED: u8 = 0x80;
 const TYPE_BOOL: u8 = 244;
 const TYPE_DECIMAL_OLD: u8 = 0;
+
+/// The values that came with a command.
+#[derive(Default)]
+pub struct Received {
+    /// One for each parameter of the statement; kept for its memory.
+    pub values: Vec<Value>,
+    /// Those with names.
+    pub attributes: QueryAttributes,
+}
+
+/// Where among the values one with a name is, or one beyond the parameters.
+struct Named<'a> {
+    at: usize,
+    ty: [u8; 2],
+    name: &'a [u8],
+}
 
 /// What the server keeps of a prepared statement.
 #[derive(Default)]
@@ -64,40 +83,88 @@ impl Statement {
         self.long_data_too_large = false;
     }
 
-    /// Reads the values of one execution into `values`; texts come in the client's character set.
+    /// Whether there is a parameter.
+    pub fn has_params(&self) -> bool {
+        self.param_count > 0
+    }
+
+    /// Reads the values of one execution; texts come in the client's character set. `count` is how many values there are
+    /// if they may have names, else there is one for each parameter. Errors 1835, 1210, and 1105 for long data.
     pub fn read(
         &mut self,
-        mut fields: Fields,
+        fields: &mut Fields,
+        count: Option<usize>,
         client: Charset,
-        values: &mut Vec<Value>,
+        received: &mut Received,
     ) -> Result<(), SqlError> {
+        let values = &mut received.values;
         values.clear();
         if self.long_data_too_large {
             return Err(errors::long_data_too_large());
         }
-        if self.param_count == 0 {
+        let sent = count.unwrap_or(self.param_count);
+        if sent < self.param_count {
+            return Err(errors::wrong_arguments("COM_STMT_EXECUTE"));
+        }
+        if sent == 0 {
             return Ok(());
         }
-        let nulls = fields.bytes(self.param_count.div_ceil(8))?;
-        if fields.u8()? != 0 {
-            let types = fields.bytes(2 * self.param_count)?;
+        let nulls = fields.bytes(sent.div_ceil(8))?;
+        let is_null = |i: usize| nulls[i / 8] & 1 << (i % 8) != 0;
+        let mut named = Vec::new();
+        if fields.u8()? == 0 {
+            // Nothing is known of what stands beyond the parameters.
+            if self.types.len() != sent {
+                return Err(errors::malformed_packet());
+            }
+        } else {
             self.types.clear();
-            self.types.extend(types.chunks_exact(2).map(|t| [t[0], t[1]]));
+            match count {
+                None => {
+                    let types = fields.bytes(2 * sent)?;
+                    self.types.extend(types.chunks_exact(2).map(|t| [t[0], t[1]]));
+                }
+                Some(count) => self.read_types(fields, count, &mut named)?,
+            }
         }
-        if self.types.len() != self.param_count {
-            return Err(errors::malformed_packet());
-        }
-        for (i, [type_byte, flags]) in self.types.iter().enumerate() {
+        for (i, ty) in self.types.iter().enumerate() {
             let long = self.long_data.get_mut(i).and_then(Option::take);
             let value = match long {
                 Some(bytes) => Val::Str(Cow::Owned(bytes)),
-                None if nulls[i / 8] & 1 << (i % 8) != 0 => Val::Null,
-                None => read_value(&mut fields, *type_byte, flags & UNSIGNED != 0)?,
+                None if is_null(i) => Val::Null,
+                None => read_value(fields, *ty)?,
             };
             values.push(value);
         }
+        for Named { at, ty, name } in named {
+            let value = match values.get(at) {
+                Some(value) => &value.borrowed(),
+                None if is_null(at) => &Val::Null,
+                None => &read_value(fields, ty)?,
+            };
+            attributes::add(&mut received.attributes, client, (name, value));
+        }
         if client.is_encoded() {
             self.receive(client, values);
+        }
+        Ok(())
+    }
+
+    /// Reads types that have names behind them. Those of parameters are kept; what has a name, or is none, is added to `named`.
+    fn read_types<'a>(
+        &mut self,
+        fields: &mut Fields<'a>,
+        count: usize,
+        named: &mut Vec<Named<'a>>,
+    ) -> Result<(), SqlError> {
+        for at in 0..count {
+            let (ty, name) = (fields.array()?, fields.lenenc_bytes()?);
+            if at < self.param_count {
+                self.types.push(ty);
+            }
+            if at >= self.param_count || !name.is_empty() {
+                named.push(Named { at, ty, name });
+            }
         }
         Ok(())
     }
@@ -114,7 +181,8 @@ impl Statement {
     }
 }
 
-fn read_value(fields: &mut Fields, type_byte: u8, unsigned: bool) -> Result<Value, SqlError> {
+fn read_value(fields: &mut Fields, [type_byte, flags]: [u8; 2]) -> Result<Value, SqlError> {
+    let unsigned = flags & UNSIGNED != 0;
     let whole = |signed: i64, bits: u64| {
         if unsigned {
             Val::UInt(bits)
@@ -227,9 +295,9 @@ mod tests {
     use super::*;
 
     fn execute(statement: &mut Statement, packet: &[u8]) -> Result<Vec<Value>, SqlError> {
-        let mut values = Vec::new();
-        statement.read(Fields::new(packet), Charset::Utf8mb4, &mut values)?;
-        Ok(values)
+        let mut received = Received::default();
+        statement.read(&mut Fields::new(packet), None, Charset::Utf8mb4, &mut received)?;
+        Ok(received.values)
     }
 
     #[test]
@@ -289,6 +357,31 @@ mod tests {
         assert_eq!(first, [Val::Int(7)]);
         assert_eq!(execute(&mut statement, &[0, 0, 8]).unwrap(), [Val::Int(8)]);
         assert_eq!(execute(&mut statement, &[1, 0]).unwrap(), [Val::Null]);
+    }
+
+    #[test]
+    fn values_with_names_are_attributes() {
+        let mut statement = Statement::new(1);
+        let mut received = Received::default();
+        let mut read = |packet: &[u8], count| {
+            let mut fields = Fields::new(packet);
+            statement.read(&mut fields, Some(count), Charset::Utf8mb4, &mut received)?;
+            let named = [b"p", b"q"].map(|name| {
+                let name = std::str::from_utf8(name).unwrap_or_default();
+                received.attributes.find(name).flatten().map(<[u8]>::to_vec)
+            });
+            Ok::<_, SqlError>((received.values.clone(), named))
+        };
+        let (values, named) = read(&[0, 1, wire::TINY, 0, 0, 7], 1).unwrap();
+        assert_eq!((values, named), (vec![Val::Int(7)], [None, None]));
+        // Without types, those of the parameters hold; of others there are none.
+        assert_eq!(read(&[0, 0, 8], 1).unwrap().0, [Val::Int(8)]);
+        assert_eq!(read(&[0, 0, 8, 9], 2).unwrap_err().code, 1835);
+        assert_eq!(read(&[0, 0], 0).unwrap_err().code, 1210);
+        let both = b"\0\x01\x01\x00\x01p\xfe\x00\x01q\x07\x02xy";
+        let (values, named) = read(both, 2).unwrap();
+        assert_eq!(values, [Val::Int(7)]);
+        assert_eq!(named, [Some(b"7".to_vec()), Some(b"xy".to_vec())]);
     }
 
     #[test]

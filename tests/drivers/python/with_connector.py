@@ -132,6 +132,25 @@ def reset(connection):
     assert "Threads" in str(connection.cmd_statistics()) or connection.cmd_statistics(), "no statistics"
 
 
+def query_attributes(connection):
+    """What is sent by name beside a statement: without a parameter, with one, and prepared."""
+    asked = "SELECT mysql_query_attribute_string('who'), mysql_query_attribute_string('n')"
+    component = "COMPONENT 'file://component_query_attributes'"
+    connection.cursor().execute(f"INSTALL {component}")
+    for prepared in (False, True):
+        cursor = connection.cursor(prepared=prepared)
+        cursor.add_attribute("who", "shop")
+        cursor.add_attribute("n", 42)
+        for sql, values, row in ((asked, (), ("shop", "42")), (f"{asked}, %s", (7,), ("shop", "42", 7))):
+            cursor.execute(sql, values)
+            equal(cursor.fetchone(), row)
+        cursor.clear_attributes()
+        cursor.execute(asked)
+        equal(cursor.fetchone(), (None, None))
+        cursor.close()
+    connection.cursor().execute(f"UNINSTALL {component}")
+
+
 def statement_errors(connection):
     cursor = connection.cursor(prepared=True)
     for error in EXPECTED["errors"]:
@@ -172,6 +191,7 @@ def both(pure, form):
     if pure:  # the C extension's prepared statements lose the sign of numbers and the numbers of errors
         with_connection("types_binary", lambda c: types(c, f"types_binary_{form}", True, pure))
         with_connection("errors_of_prepared", statement_errors)
+        with_connection("query_attributes", query_attributes)
     with_connection("error_lock_timeout", lambda c: lock_timeout(pure, c))
     with_connection("error_deadlock", lambda c: deadlock(pure, c))
     with_connection("affected_rows_and_ids", lambda c: ids(c, f"ids_{form}"))

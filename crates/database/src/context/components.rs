@@ -1,5 +1,5 @@
 //! INSTALL COMPONENT: which parts that need not be there are, kept in the engine's catalog so that they are there again after
-//! a restart. There is one, `validate_password`, and its variables are seen once it is installed.
+//! a restart. `validate_password` brings its variables, `query_attributes` the function `mysql_query_attribute_string`.
 
 use super::database::Database;
 use super::state::{SessionState, clock_micros};
@@ -12,9 +12,36 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tidemark_engine::Engine;
 
 const SPACE: &str = "component";
-/// The name that INSTALL COMPONENT is given.
-pub const VALIDATE_PASSWORD: &str = "file://component_validate_password";
 const VARIABLES: &str = "validate_password.";
+
+/// A part that need not be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// Demands something of passwords.
+    ValidatePassword,
+    /// Lets statements read their query attributes.
+    QueryAttributes,
+}
+
+impl Component {
+    /// All there are.
+    pub const ALL: [Component; 2] = [Component::ValidatePassword, Component::QueryAttributes];
+
+    /// The name that INSTALL COMPONENT is given.
+    pub fn urn(self) -> &'static str {
+        match self {
+            Component::ValidatePassword => "file://component_validate_password",
+            Component::QueryAttributes => "file://component_query_attributes",
+        }
+    }
+
+    /// The one of this name.
+    pub fn of_urn(urn: &str) -> Option<Component> {
+        Component::ALL
+            .into_iter()
+            .find(|component| component.urn() == urn)
+    }
+}
 
 /// A dictionary, and from where and when it was read.
 #[derive(Clone, Default)]
@@ -27,7 +54,8 @@ struct Words {
 /// The components that are installed.
 #[derive(Default)]
 pub struct Components {
-    validates: AtomicBool,
+    /// By position in [`Component::ALL`].
+    installed: [AtomicBool; Component::ALL.len()],
     words: RwLock<Words>,
 }
 
@@ -36,27 +64,37 @@ impl Components {
     pub(super) fn load(engine: &Engine) -> Result<Components> {
         let components = Components::default();
         for (name, _) in engine.meta_scan(SPACE)? {
-            if name == VALIDATE_PASSWORD.as_bytes() {
-                components.validates.store(true, Ordering::Release);
+            let urn = std::str::from_utf8(&name).unwrap_or_default();
+            if let Some(component) = Component::of_urn(urn) {
+                components.installed[component as usize].store(true, Ordering::Release);
             }
         }
         Ok(components)
     }
 
-    /// Whether passwords are validated.
-    pub fn validates_passwords(&self) -> bool {
-        self.validates.load(Ordering::Acquire)
+    /// Whether a component is there.
+    pub fn is_installed(&self, component: Component) -> bool {
+        self.installed[component as usize].load(Ordering::Acquire)
     }
 
-    /// Installs or removes `validate_password`.
-    pub fn set_validates_passwords(&self, engine: &Engine, on: bool) -> Result<()> {
+    /// Whether passwords are validated.
+    pub fn validates_passwords(&self) -> bool {
+        self.is_installed(Component::ValidatePassword)
+    }
+
+    /// Installs some, or removes them.
+    pub fn set_installed(&self, engine: &Engine, components: &[Component], on: bool) -> Result<()> {
         let mut ddl = engine.ddl()?;
-        match on {
-            true => ddl.put_meta(SPACE, VALIDATE_PASSWORD.as_bytes(), b"")?,
-            false => ddl.delete_meta(SPACE, VALIDATE_PASSWORD.as_bytes())?,
+        for component in components {
+            match on {
+                true => ddl.put_meta(SPACE, component.urn().as_bytes(), b"")?,
+                false => ddl.delete_meta(SPACE, component.urn().as_bytes())?,
+            }
         }
         ddl.commit()?;
-        self.validates.store(on, Ordering::Release);
+        for component in components {
+            self.installed[*component as usize].store(on, Ordering::Release);
+        }
         Ok(())
     }
 

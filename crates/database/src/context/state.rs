@@ -4,12 +4,14 @@
 //! statements change along the way has interior mutability.
 
 use super::client::{ConnectInfo, capability};
+use super::components::Component;
 use super::counters::Counter;
 use super::database::Database;
 use super::files;
 use super::handlers::Handlers;
 use super::process::Process;
 use super::profile::Profiler;
+use super::query_attributes::QueryAttributes;
 use super::roles::ActiveRoles;
 use super::sink::status;
 use super::traces::Traces;
@@ -98,6 +100,8 @@ pub struct SessionState {
     pub profiler: Profiler,
     /// Why its last statements were planned as they were, while `optimizer_trace` is on.
     pub traces: RefCell<Traces>,
+    /// What the client has sent beside the command at hand.
+    pub query_attributes: QueryAttributes,
     /// The tables that it has open by HANDLER.
     pub handlers: RefCell<Handlers>,
     /// What INSERT means by the columns of a table of the server's.
@@ -186,6 +190,7 @@ impl SessionState {
             roles: ActiveRoles::default(),
             temporary: TemporaryTables::default(),
             profiler: Profiler::default(),
+            query_attributes: QueryAttributes::default(),
             handlers: RefCell::default(),
             dumped_table: RefCell::default(),
         }
@@ -215,6 +220,7 @@ impl SessionState {
             sql_mode: self.settings.sql_mode,
             div_precision_increment: self.settings.div_precision_increment,
             group_concat_max_len: self.settings.group_concat_max_len,
+            query_attributes: self.database.components.is_installed(Component::QueryAttributes),
             depends_on_literals: Cell::new(false),
             depends_on_values: Cell::new(false),
             dates: RefCell::default(),
@@ -435,6 +441,10 @@ impl SessionInfo for SessionState {
     fn password_strength(&self, password: &str) -> u64 {
         self.password_policy()
             .map_or(0, |(policy, words)| policy.strength(password, &words))
+    }
+
+    fn query_attribute(&self, name: &str) -> Option<Vec<u8>> {
+        self.query_attributes.find(name)?.map(<[u8]>::to_vec)
     }
 
     fn file(&self, path: &str, bytes_max: u64) -> Option<Vec<u8>> {

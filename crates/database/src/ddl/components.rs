@@ -3,7 +3,7 @@
 use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::answer::Answer;
-use crate::context::components::VALIDATE_PASSWORD;
+use crate::context::components::Component;
 use crate::error::{Result, SqlError, er};
 
 const SCHEME: &str = "file://";
@@ -11,7 +11,7 @@ const SCHEME: &str = "file://";
 /// `INSTALL COMPONENT 'file://…', …`. Errors 1142, 1126, 3527 and 3529.
 pub fn install(state: &SessionState, names: &[String]) -> Result<Answer> {
     state.require_held(Privileges::INSERT, "mysql", "component")?;
-    let components = &state.database.components;
+    let mut named = Vec::with_capacity(names.len());
     for name in names {
         let Some(file) = name.strip_prefix(SCHEME) else {
             return Err(SqlError::new(
@@ -19,35 +19,49 @@ pub fn install(state: &SessionState, names: &[String]) -> Result<Answer> {
                 format!("Cannot find schema in specified URN: '{name}'."),
             ));
         };
-        if name != VALIDATE_PASSWORD {
+        let Some(component) = Component::of_urn(name) else {
             return Err(SqlError::new(
                 er::CANT_OPEN_LIBRARY,
                 format!("Can't open shared library '{file}.so' (errno: 2 there is no such component)"),
             ));
-        }
-        if components.validates_passwords() || names.iter().filter(|other| *other == name).count() > 1 {
+        };
+        if state.database.components.is_installed(component) || named.contains(&component) {
             return Err(SqlError::new(
                 er::COMPONENT_CANT_LOAD,
                 format!("Cannot load component from specified URN: '{name}'."),
             ));
         }
+        named.push(component);
     }
-    components.set_validates_passwords(state.database.engine(), true)?;
-    Ok(Answer::ok())
+    change(state, &named, true)
 }
 
 /// `UNINSTALL COMPONENT 'file://…', …`. Errors 1142 and 3537.
 pub fn uninstall(state: &SessionState, names: &[String]) -> Result<Answer> {
     state.require_held(Privileges::DELETE, "mysql", "component")?;
-    let components = &state.database.components;
+    let mut named = Vec::with_capacity(names.len());
     for name in names {
-        if name != VALIDATE_PASSWORD || !components.validates_passwords() {
-            return Err(SqlError::new(
-                er::COMPONENT_NOT_LOADED,
-                format!("Component specified by URN '{name}' to unload has not been loaded before."),
-            ));
-        }
+        let component = Component::of_urn(name)
+            .filter(|component| state.database.components.is_installed(*component))
+            .ok_or_else(|| {
+                SqlError::new(
+                    er::COMPONENT_NOT_LOADED,
+                    format!("Component specified by URN '{name}' to unload has not been loaded before."),
+                )
+            })?;
+        named.push(component);
     }
-    components.set_validates_passwords(state.database.engine(), false)?;
+    change(state, &named, false)
+}
+
+fn change(state: &SessionState, components: &[Component], on: bool) -> Result<Answer> {
+    let database = &state.database;
+    database
+        .components
+        .set_installed(database.engine(), components, on)?;
+    if components.contains(&Component::QueryAttributes) {
+        // A plan of before has bound the function, or has not.
+        database.dictionary().outdate_plans();
+    }
     Ok(Answer::ok())
 }

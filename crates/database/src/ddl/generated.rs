@@ -30,6 +30,7 @@ use crate::types::{SqlType, TypeKind};
 const DISALLOWED: &[(&str, &str)] = &[
     ("ICU_VERSION", "icu_version()"),
     ("LOAD_FILE", "load_file"),
+    ("MYSQL_QUERY_ATTRIBUTE_STRING", "mysql_query_attribute_string"),
     ("RANDOM_BYTES", "random_bytes"),
     ("SYSDATE", "sysdate"),
     ("VALIDATE_PASSWORD_STRENGTH", "validate_password_strength"),

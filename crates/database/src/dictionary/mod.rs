@@ -296,6 +296,12 @@ impl Dictionary {
         })
     }
 
+    /// What plans depend on beside definitions has changed: those of before are made anew.
+    pub fn outdate_plans(&self) {
+        let _names = self.names.write();
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// Begins to build indexes of a table, which the session has for itself until that is done ([`Engine::build_indexes`]). Plans
     /// of before have handles of the table that no longer serve, so they are made anew.
     pub fn build_indexes(

@@ -4,7 +4,7 @@
 use super::roles::set_text;
 use crate::accounts::{Account, Lifetime, LockTime, Privileges, Requirement, now_s, requirement};
 use crate::context::SessionState;
-use crate::context::components::VALIDATE_PASSWORD;
+use crate::context::components::Component;
 use crate::error::Result;
 use crate::types::Value;
 use crate::types::json::Json;
@@ -183,8 +183,27 @@ pub fn tables_priv(state: &SessionState) -> Made {
 }
 
 pub fn component(state: &SessionState) -> Made {
-    let is_there = state.database.components.validates_passwords();
-    let row = vec![Value::UInt(1), Value::UInt(1), string(VALIDATE_PASSWORD)];
+    let components = &state.database.components;
+    let installed = Component::ALL
+        .into_iter()
+        .filter(|component| components.is_installed(*component));
+    let row = |component: Component| {
+        let id = component as u64 + 1;
+        vec![Value::UInt(id), Value::UInt(id), string(component.urn())]
+    };
+    Ok(installed.map(row).collect())
+}
+
+/// The functions that components bring.
+pub fn user_defined_functions(state: &SessionState) -> Made {
+    let is_there = state.database.components.is_installed(Component::QueryAttributes);
+    let row = vec![
+        string("mysql_query_attribute_string"),
+        string("char"),
+        string("function"),
+        Value::Null,
+        Value::Int(1),
+    ];
     Ok(if is_there { vec![row] } else { Vec::new() })
 }
 

@@ -219,6 +219,7 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (PS, "prepared_statements_instances", prepared::instances),
     (PS, "table_handles", metadata_locks::table_handles),
     (PS, "innodb_redo_log_files", server::log_files),
+    (PS, "user_defined_functions", accounts::user_defined_functions),
     (PS, "temporary_account_locks", accounts::temporary_locks),
     (SYS, "sys_config", variables::sys_config),
     (IS, "INNODB_COLUMNS", engine_columns::columns),

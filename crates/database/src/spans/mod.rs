@@ -1,5 +1,5 @@
-//! Statements as spans of OpenTelemetry, for those clients that ask: a statement whose comment has the `traceparent` of W3C's Trace
-//! Context belongs to that trace, and is sent to the collector that `tidemark_otlp_endpoint` names.
+//! Statements as spans of OpenTelemetry, for those clients that ask: a statement with the `traceparent` of W3C's Trace Context in a
+//! comment or as a query attribute belongs to that trace, and is sent to the collector that `tidemark_otlp_endpoint` names.
 //!
 //! - `parent`: finds the `traceparent`. - `document`: spans as OTLP's JSON. - `exporter`: the thread that sends them.
 //!

@@ -1,4 +1,5 @@
-//! The `traceparent` of a statement: version, trace, span and flags in hexadecimal digits, in a comment of the text.
+//! The `traceparent` of a statement: version, trace, span and flags in hexadecimal digits, as a query attribute or in a comment of
+//! the text.
 //!
 //! `/*traceparent='00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'*/`, as sqlcommenter writes it, among other keys or alone. What
 //! stands in a string or a name is no comment.
@@ -39,7 +40,7 @@ impl Parent {
     }
 
     /// `None` for one that is malformed, that has no trace or no span, or that is not sampled.
-    fn of_header(header: &[u8]) -> Option<Parent> {
+    pub fn of_header(header: &[u8]) -> Option<Parent> {
         let mut parts = header.split(|byte| *byte == b'-');
         let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
         let [version] = digits::<1>(version)?;

@@ -37,6 +37,8 @@ pub struct BindCtx {
     pub div_precision_increment: u8,
     /// Length limit of GROUP_CONCAT's result in bytes, which decides its type. 1024 by default.
     pub group_concat_max_len: u64,
+    /// There is a function `mysql_query_attribute_string`, which a component brings.
+    pub query_attributes: bool,
     /// Set when a parameter is bound in whose place some literals would be bound otherwise: a text beside a time counts as a
     /// time only if it is wholly one, and a number of two digits beside a YEAR is a year.
     pub depends_on_literals: Cell<bool>,
@@ -54,6 +56,7 @@ impl Default for BindCtx {
             sql_mode: SqlMode::DEFAULT,
             div_precision_increment: 4,
             group_concat_max_len: 1024,
+            query_attributes: false,
             depends_on_literals: Cell::new(false),
             depends_on_values: Cell::new(false),
             dates: RefCell::default(),

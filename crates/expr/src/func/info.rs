@@ -2,6 +2,7 @@
 
 use super::*;
 use std::time::{Duration, Instant};
+use tidemark_types::error::er;
 use tidemark_types::{Collation, Derivation};
 
 /// How long the text of CURRENT_ROLE() is said to be.
@@ -43,6 +44,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             }
             let password = String::from_utf8_lossy(&value.to_text()).into_owned();
             Ok(Val::Int(ctx.env.session.password_strength(&password) as i64))
+        },
+    ),
+    stable(
+        "mysql_query_attribute_string",
+        (0, MANY),
+        attribute_text,
+        |args, _, ctx| {
+            let name = known!(text(&args[0], ctx)?);
+            let value = ctx.env.session.query_attribute(&String::from_utf8_lossy(&name));
+            Ok(value.map_or(Val::Null, Val::string))
         },
     ),
     volatile(
@@ -177,6 +188,26 @@ fn system_text(length: u64, nullable: bool, bind: &BindCtx) -> SqlType {
         ty.collation = Collation::DEFAULT;
     }
     ty
+}
+
+/// The type of mysql_query_attribute_string(), if its component is there. Errors 1305, and 1123 in the component's words.
+fn attribute_text(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    const NAME: &str = "mysql_query_attribute_string";
+    if !bind.query_attributes {
+        return Err(SqlError::unknown_function(NAME));
+    }
+    let wanted = match &args[..] {
+        [name] if name.ty.is_numeric() => "a string argument",
+        [_] => {
+            let ty = SqlType::new(TypeKind::Text).with_collation(Collation::DEFAULT, Derivation::Literal);
+            return Ok(ty.with_nullable(true));
+        }
+        _ => "1 argument",
+    };
+    Err(SqlError::new(
+        er::CANT_INITIALIZE_UDF,
+        format!("Can't initialize function '{NAME}'; {NAME}() expects {wanted}"),
+    ))
 }
 
 /// Numbers and dates are texts of the connection when they become texts; by themselves they are binary.

@@ -215,7 +215,12 @@ impl Session {
     /// The statement that was told of is sent as a span, if its client asks for that.
     #[cold]
     fn send_span(&self, meter: Option<&Meter>, error: Option<&SqlError>, text: &[u8]) {
-        let Some(parent) = Parent::of_text(text) else {
+        // A client that sends the attribute says by it, too, that the trace is not recorded.
+        let parent = match self.state.query_attributes.find("traceparent") {
+            Some(header) => header.and_then(Parent::of_header),
+            None => Parent::of_text(text),
+        };
+        let Some(parent) = parent else {
             return;
         };
         let (state, ended) = (&self.state, &self.measure.ended);

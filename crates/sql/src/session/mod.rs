@@ -37,7 +37,8 @@ mod views;
 
 use crate::accounts::{Privileges, Seat};
 use crate::context::{
-    ConnectInfo, Counter, Database, Discard, Process, ResultSink, SessionState, capability, command,
+    ConnectInfo, Counter, Database, Discard, Process, QueryAttributes, ResultSink, SessionState, capability,
+    command,
 };
 use crate::error::{Result, SqlError, er};
 use crate::parse::trim;
@@ -188,6 +189,19 @@ impl Session {
     #[inline]
     pub fn ended_at(&mut self) -> Option<Instant> {
         self.measure.just_ended.take()
+    }
+
+    /// What the client has sent beside the command that comes next. It holds until the next call.
+    pub fn set_query_attributes(&mut self, attributes: QueryAttributes) {
+        self.state.query_attributes = attributes;
+    }
+
+    /// The command is over, and so are its attributes.
+    #[inline]
+    pub fn forget_query_attributes(&mut self) {
+        if !self.state.query_attributes.is_empty() {
+            self.set_query_attributes(QueryAttributes::default());
+        }
     }
 
     /// What statements see of the session.

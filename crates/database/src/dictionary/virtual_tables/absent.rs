@@ -265,9 +265,4 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
         "setup_metrics",
         "NAME 63,METER 63,METRIC_TYPE 20,NUM_TYPE 7,UNIT 63?,DESCRIPTION 1023?",
     ),
-    (
-        PS,
-        "user_defined_functions",
-        "UDF_NAME 64,UDF_RETURN_TYPE 20,UDF_TYPE 20,UDF_LIBRARY 1024?,UDF_USAGE_COUNT int?",
-    ),
 ];

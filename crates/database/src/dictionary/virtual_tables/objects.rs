@@ -76,6 +76,11 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
          LOCKED_SINCE date?,LOCKED_UNTIL date?",
     ),
     (
+        PS,
+        "user_defined_functions",
+        "UDF_NAME 64,UDF_RETURN_TYPE 20,UDF_TYPE 20,UDF_LIBRARY 1024?,UDF_USAGE_COUNT int?",
+    ),
+    (
         SYS,
         "sys_config",
         "variable 128,value 128?,set_time time?,set_by 128?",

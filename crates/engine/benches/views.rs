@@ -98,6 +98,8 @@ fn views_beside_open_transactions() {
 
 /// Where a chain is walked, so many reads take too long.
 const WALKED_READS_MAX: u32 = 20_000_000;
+/// How long updates are counted that are made beside reads.
+const BESIDE_READS: Duration = Duration::from_millis(500);
 
 fn reads_in_an_old_view(sizes: &[u32]) {
     let engine = engine();
@@ -123,17 +125,64 @@ fn reads_in_an_old_view(sizes: &[u32]) {
             );
         }
         let took = time((WALKED_READS_MAX / n.max(1)).clamp(2, 20_000), || {
-            let mut v = None;
-            table
-                .get(&mut old, 0, &hot, Read::Consistent, &mut |row| {
-                    v = row.get(1).as_int();
-                    Ok(Keep::Locked)
-                })
-                .expect("a read");
-            assert_eq!(black_box(v), Some(0));
+            assert_eq!(hot_value(&table, &mut old, &hot), Some(0));
         });
         line("read a row in a view; updates of it since:", n as usize, took);
     }
+}
+
+/// An update waits for the latch with which a read walks the row's versions.
+fn updates_beside_reads() {
+    let engine = engine();
+    let table = table(&engine, 1);
+    let hot = key(&table, 0);
+    let mut writer = engine.transaction();
+    let mut v = 0;
+    let mut change = || {
+        v += 1;
+        writer.begin(Isolation::ReadCommitted, false);
+        update(&table, &mut writer, &hot, v);
+        writer.commit().expect("a commit");
+    };
+    const SINCE: usize = 100_000;
+    let mut old = snapshot(&engine);
+    (0..SINCE).for_each(|_| change());
+    let took = beside_reads(&table, &mut old, &hot, &mut change);
+    line("update a row while a view reads it; updates since:", SINCE, took);
+}
+
+fn hot_value(table: &Table, view: &mut Transaction, key: &[u8]) -> Option<i64> {
+    let mut v = None;
+    table
+        .get(view, 0, key, Read::Consistent, &mut |row| {
+            v = row.get(1).as_int();
+            Ok(Keep::Locked)
+        })
+        .expect("a read");
+    black_box(v)
+}
+
+/// The mean of what `change` takes while another thread reads a row in a view, one read after the other.
+fn beside_reads(table: &Table, view: &mut Transaction, key: &[u8], change: &mut dyn FnMut()) -> Duration {
+    let (stop, reads) = (AtomicBool::new(false), AtomicU64::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                hot_value(table, view, key);
+                reads.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        while reads.load(Ordering::Relaxed) == 0 {
+            thread::yield_now();
+        }
+        let (began, mut changes) = (Instant::now(), 0);
+        while began.elapsed() < BESIDE_READS {
+            change();
+            changes += 1;
+        }
+        stop.store(true, Ordering::Relaxed);
+        began.elapsed() / changes
+    })
 }
 
 /// A turn of one level, and how many turns.
@@ -333,11 +382,13 @@ fn main() {
         views_beside_open_transactions();
         levels();
         reads_in_an_old_view(&[0, 1_000, 10_000, 100_000]);
+        updates_beside_reads();
         return;
     }
     views_beside_open_transactions();
     levels();
     reads_in_an_old_view(&[0, 1_000, 100_000, 1_000_000, 10_000_000]);
+    updates_beside_reads();
     updates_beside_views();
     scans_of_what_changed();
 }

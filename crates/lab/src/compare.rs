@@ -18,6 +18,7 @@ const COMPARED: &[&str] = &[
     "before_per_s",
     "first_ratio",
     "second_ratio",
+    "reading_ratio",
     "held_ratio",
 ];
 

@@ -185,6 +185,7 @@ fn told(key: &Key, found: &Found) -> String {
                 "server_cpu_us",
                 "before_per_s",
                 "first_ratio",
+                "reading_ratio",
                 "held_ratio",
             ]
             .iter()

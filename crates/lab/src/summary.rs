@@ -18,6 +18,7 @@ pub(crate) const SHOWN: &[&str] = &[
     "first_read_ms",
     "second_ratio",
     "second_read_ms",
+    "reading_ratio",
     "history_max",
     "held_ratio",
     "read_ms",

@@ -36,7 +36,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         study: "Zaitsev, 2015",
         question: "What does a snapshot that is held do to the updates of one hot row?",
         workload: "One row of a small table, updated by key as fast as it goes, by one client, in the full run by 16, too; a snapshot at RR is opened, reads the row, \
-                   and is held (60 s, quick 5 s) and reads it again, then a second one. Rate and history by the second.",
+                   and is held (60 s, quick 5 s) and reads it again, then a second one, which then reads it over and over (every 20 ms or as often as it goes) for as long again. Rate and \
+                   history by the second.",
         found: "The updates fell from 15,000 to 60 per second, and each came to read 37,000 pages where it had read 65; the history \
                 list was 280,000 long, and no view of the server said who waited for what.",
         cells: hot_row_2015,

@@ -6,12 +6,16 @@ use crate::level::Level;
 use crate::load::Load;
 use crate::server::Server;
 use crate::stats;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often a time line has a point, at most.
 const STEP_MAX: Duration = Duration::from_secs(1);
 /// The fewest points of a stage.
 const POINTS_MIN: u32 = 3;
+/// How often a snapshot is read that is read over and over, at most.
+const READ_EVERY: Duration = Duration::from_millis(20);
 
 /// The rate of a load, and the server's history, over time.
 pub(super) struct Timeline<'a> {
@@ -99,6 +103,30 @@ impl Snapshot {
             *taken = begin.elapsed().as_secs_f64() * 1e3;
         }
         Ok(stats::median(&taken).unwrap_or_default())
+    }
+
+    /// Does `what` while another thread reads with the snapshot over and over.
+    pub(super) fn reading<T>(
+        &mut self,
+        read: &str,
+        what: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| -> Result<(), Failure> {
+                // Nothing hangs on when it stops but the end of the stage.
+                while !stop.load(Ordering::Relaxed) {
+                    let begin = Instant::now();
+                    self.0.query(read)?;
+                    thread::sleep(READ_EVERY.saturating_sub(begin.elapsed()));
+                }
+                Ok(())
+            });
+            let done = what();
+            stop.store(true, Ordering::Relaxed);
+            reader.join().expect("reading does not panic")?;
+            done
+        })
     }
 
     pub(super) fn end(mut self) -> Result<(), Failure> {

@@ -38,8 +38,9 @@ use hdrhistogram::Histogram;
 use oltp::{Oltp, OltpWorker};
 use random::Random;
 use short::{HotRow, Queue, ThreePoints};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tables::Tables;
@@ -120,9 +121,11 @@ impl Workload {
     }
 }
 
-/// Differs from run to run, so that repeats are no repetitions of the same ids on warm pages.
+/// Differs from run to run and from process to process, so that repeats are no repetitions of the same ids on warm pages, and no updates to
+/// what a row holds already: an engine logs the difference, which is nothing then.
 fn seed(number: usize) -> u64 {
-    static RUNS: AtomicU64 = AtomicU64::new(1);
+    static RUNS: LazyLock<AtomicU64> =
+        LazyLock::new(|| AtomicU64::new(RandomState::new().build_hasher().finish()));
     RUNS.fetch_add(1, Ordering::Relaxed) << 16 | number as u64
 }
 

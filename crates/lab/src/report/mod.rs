@@ -198,6 +198,7 @@ mod tests {
                 ("before_per_s".to_owned(), 1000.0),
                 ("second_held_per_s".to_owned(), 400.0),
                 ("second_read_ms".to_owned(), 2.0),
+                ("reading_per_s".to_owned(), 10.0),
             ]),
             series: BTreeMap::from([
                 ("at_s".to_owned(), vec![1.0, 2.0, 3.0, 4.0, 5.0]),

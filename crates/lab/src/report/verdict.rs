@@ -245,11 +245,19 @@ fn hot_row(table: &Table<'_>, server: &str) -> Option<String> {
         let before = table.sample(cell, server, "before_per_s")?;
         let held = table.sample(cell, server, "second_held_per_s")?;
         let read = table.sample(cell, server, "second_read_ms")?;
+        let reading = table.sample(cell, server, "reading_per_s");
+        let beside = reading.map(|reading| {
+            format!(
+                "; while it is read over and over {}",
+                against(&reading, &before, "updates per second")
+            )
+        });
         Some(format!(
-            "{}, and a read of the row in the snapshot takes {} ms{}, with {cell}",
+            "{}, and a read of the row in the snapshot takes {} ms{}, with {cell}{}",
             against(&held, &before, "updates per second"),
             figure(read.median),
-            plus_minus(&read)
+            plus_minus(&read),
+            beside.unwrap_or_default()
         ))
     })
 }

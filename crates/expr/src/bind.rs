@@ -101,7 +101,7 @@ impl<'a> Binder<'a> {
             ast::Expr::Chain { first, rest } => self.chain(first, rest, scope, hooks),
             ast::Expr::And(list) => Ok(build::and(self.bind_all(list, scope, hooks)?)),
             ast::Expr::Or(list) => Ok(build::or(self.bind_all(list, scope, hooks)?)),
-            ast::Expr::Not(e) => Ok(build::not(self.bind(e, scope, hooks)?)),
+            ast::Expr::Not(e) => self.not(e, scope, hooks),
             ast::Expr::Unary { op, expr } => self.unary(*op, expr, scope, hooks),
             ast::Expr::Function(call) => self.function(call, scope, hooks),
             ast::Expr::Case {
@@ -367,6 +367,22 @@ impl<'a> Binder<'a> {
     /// [`Binder::bind`] for each of a list.
     pub fn bind_all(&self, list: &[ast::Expr], scope: &Scope, hooks: &mut dyn Hooks) -> Result<Vec<Expr>> {
         list.iter().map(|e| self.bind(e, scope, hooks)).collect()
+    }
+
+    /// NOT before BETWEEN is NOT BETWEEN, in which bounds that are equal are no equality.
+    fn not(&self, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
+        match e {
+            ast::Expr::Between {
+                expr,
+                low,
+                high,
+                negated,
+            } => {
+                let mut part = |e| self.bind(e, scope, hooks);
+                build::between(part(expr)?, part(low)?, part(high)?, !negated, self.ctx)
+            }
+            _ => Ok(build::not(self.bind(e, scope, hooks)?)),
+        }
     }
 
     fn in_list(

@@ -378,10 +378,14 @@ fn numeric_result(typed: &[&SqlType]) -> SqlType {
         let length = typed.iter().map(|t| t.length).max().unwrap_or(first.length);
         return first.clone().with_length(length);
     }
+    // A BIGINT is a FLOAT behind one, and makes a DOUBLE of it before one.
     let exact_in_float = |t: &SqlType| t.is_integer() && !matches!(t.kind, TypeKind::Int | TypeKind::Bit);
-    if typed
-        .iter()
-        .all(|t| t.kind == TypeKind::Float || exact_in_float(t))
+    let before = typed.iter().take_while(|t| t.kind != TypeKind::Float);
+    let is_wide = before.into_iter().any(|t| t.kind == TypeKind::BigInt);
+    if !is_wide
+        && typed
+            .iter()
+            .all(|t| t.kind == TypeKind::Float || exact_in_float(t))
         && typed.iter().any(|t| t.is_float())
         && typed.iter().any(|t| t.fixed_scale().is_none())
     {

@@ -1,7 +1,9 @@
 //! Constructors of comparisons and of the logic that joins them. A literal becomes here what it is compared with.
 
 use super::literal::{bool_literal, int_literal, literal, type_of_value};
-use super::{BindCtx, as_number, as_text, boolean, expr, json_constant, part_of_document, sum_as_double};
+use super::{
+    BindCtx, as_number, as_text, beside_bytes, boolean, expr, json_constant, part_of_document, sum_as_double,
+};
 use crate::compare::plain_number;
 use crate::env::{Env, EvalCtx, NoSession, NoSubqueries};
 use crate::function::{FuncDef, Volatility, stable};
@@ -11,8 +13,8 @@ use crate::node::{CmpOp, Expr, Node, NumKind};
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::temporal::parse;
 use tidemark_types::{
-    CmpKind, Collation, Date, Decimal, Derivation, SqlMode, SqlType, Time, TimeZone, TypeKind, Val, Value,
-    Warnings,
+    Charset, CmpKind, Collation, Date, Decimal, Derivation, SqlMode, SqlType, Time, TimeZone, TypeKind, Val,
+    Value, Warnings,
 };
 
 /// Where a comparison stands.
@@ -95,7 +97,16 @@ fn text_comparable(
         _ => (left, right),
     };
     let kind = text_cmp_kind(&left, &right, op, bind)?;
+    let (left, right) = (of_kind(kind, left), of_kind(kind, right));
     Ok((kind, left, right))
+}
+
+/// Texts that are compared as bytes are those of their character sets.
+pub(super) fn of_kind(kind: CmpKind, e: Expr) -> Expr {
+    match kind {
+        CmpKind::Str(collation) if collation.is_binary() => beside_bytes(e),
+        _ => e,
+    }
 }
 
 /// Whether it is a text beside a DATE, both different from row to row: then it is read as a date, and its time does not count.
@@ -476,24 +487,44 @@ pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &Bind
     let (low, high) = (bound(low), bound(high));
     let kind = kind_of_three([&e, &low, &high], bind)?;
     let date = [&e, &low, &high].into_iter().find(|e| e.ty.has_date()).cloned();
-    let of_text = e.ty.is_string();
-    let clock_text = |e: &Expr| of_text && e.ty.kind == TypeKind::Time && !e.is_table_column();
+    let are_texts = !negated && is_unicode(&e) && low.is_constant() && high.is_constant();
+    let clock_text = |e: &Expr| are_texts && e.ty.kind == TypeKind::Time;
     let prepared = |e: Expr| match (kind, &date) {
-        (CmpKind::Str(_), _) => as_text(e, bind),
+        (CmpKind::Str(_), _) => of_kind(kind, as_text(e, bind)),
         (CmpKind::DateTime, Some(date)) if is_literal(&e) && e.ty.is_string() => {
             let read = temporal_literal_beside(&e, date, true, bind);
-            read.ok().flatten().unwrap_or(e)
+            read.ok()
+                .flatten()
+                .unwrap_or_else(|| read_as(e, SqlType::datetime(6)))
         }
-        // Beside a text a time that is no column is the date that its text may be taken for.
+        // Of two constants a time is the date that its text may be taken for.
         (CmpKind::DateTime, _) if clock_text(&e) => {
             let ty = SqlType::varchar(e.ty.display_length(), bind.collation_connection);
             let ty = ty.with_nullable(e.ty.nullable);
-            expr(ty, Node::Cast(Box::new(e)))
+            read_as(expr(ty, Node::Cast(Box::new(e))), SqlType::datetime(6))
+        }
+        (CmpKind::DateTime, _) if e.ty.is_string() || e.ty.kind == TypeKind::Json => {
+            read_as(document_as_text(e), SqlType::datetime(6))
         }
         (CmpKind::Int | CmpKind::Decimal | CmpKind::Double, _) => sum_as_double(as_number(e)),
         _ => e,
     };
     Ok(between_as((kind, kind), [e, low, high].map(prepared), negated))
+}
+
+/// A document beside texts is its text.
+pub(super) fn document_as_text(e: Expr) -> Expr {
+    if e.ty.kind != TypeKind::Json {
+        return e;
+    }
+    let ty = SqlType::text(Collation::UTF8MB4_BIN).with_nullable(e.ty.nullable);
+    expr(ty, Node::Cast(Box::new(e)))
+}
+
+/// Whether a value is a text in Unicode: constants on both sides of it are texts, too.
+fn is_unicode(e: &Expr) -> bool {
+    let of_unicode = || matches!(e.ty.collation.charset(), Charset::Utf8mb4 | Charset::Utf8mb3);
+    e.ty.kind == TypeKind::Json || e.ty.is_string() && of_unicode()
 }
 
 /// Whether two constants have one value.
@@ -609,17 +640,10 @@ pub(super) fn collation_of_all<'e>(
 
 /// Texts whose collations do not mix, among several operands: the error names all of them.
 pub(super) fn of_several(error: SqlError, types: &[SqlType], op: &str) -> SqlError {
-    match types.len() > 2 && error.code == er::CANT_AGGREGATE_2COLLATIONS {
+    let is_mix = [er::CANT_AGGREGATE_2COLLATIONS, er::CANT_AGGREGATE_3COLLATIONS].contains(&error.code);
+    match types.len() > 2 && is_mix {
         true => illegal_mix_of(&types.iter().collect::<Vec<_>>(), op),
         false => error,
-    }
-}
-
-/// A comparison of texts under that collation.
-pub(super) fn under(kind: CmpKind, of_all: Option<Collation>) -> CmpKind {
-    match (kind, of_all) {
-        (CmpKind::Str(_), Some(collation)) => CmpKind::Str(collation),
-        _ => kind,
     }
 }
 

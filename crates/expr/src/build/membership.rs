@@ -1,148 +1,342 @@
-//! `IN`: a value beside a list, a row beside a list of rows. The kinds of comparison are those of [`super::comparison`], one for
-//! each member of the list; what stands in a list decides together what some members are compared as: several dates as dates, several
-//! documents as documents, texts under one collation.
+//! `IN`: a value beside a list, a row beside a list of rows. Beside one member it is `=`. Beside several, the kinds of all decide
+//! together, as in MySQL:
+//!
+//! - Where the value is a document, or one of the members up to the first that is different from row to row, that one included, all are
+//!   compared as documents.
+//! - Else each member has a class beside the value: texts, which dates, times and documents are too; exact numbers; all other pairs are
+//!   doubles.
+//! - Where all are texts and dates or times are among them, all are read as those: as what they are if they are of one type, else as
+//!   dates with a time. So are numbers beside a date or time, if they are constants.
+//! - Where the classes are several, there is a comparison for each of them. The value decides in that of texts: beside a date or
+//!   a time they are read as such, beside a text dates and times are texts.
 
 use super::comparison::{
-    IN_LIST, Place, beside_json, collation_of_all, comparable, compare_as, is_literal, of_several, read_as,
-    temporal_literal_beside, under, varies,
+    IN_LIST, Place, beside_json, collation_of_all, comparable, compare_as, date_of, document_as_text,
+    of_kind, of_several, varies,
 };
-use super::{BindCtx, and, as_number, boolean, cast, expr, not, or, sum_as_double};
+use super::literal::{bool_literal, literal, type_of_value};
+use super::{BindCtx, and, as_number, boolean, cast, expr, json_as_double, not, or, sum_as_double};
+use crate::env::EvalCtx;
+use crate::function::{FuncDef, stable};
 use crate::node::{CmpOp, Expr, InSet, Node};
 use tidemark_types::error::{Result, SqlError};
-use tidemark_types::{CmpKind, Collation, SqlType, TypeKind, Val, Value};
+use tidemark_types::temporal::parse;
+use tidemark_types::{CmpKind, Collation, Date, DateTime, SqlType, Time, TypeKind, Val, Value};
 
 /// Lists from this length on are searched, not walked.
 const SET_MIN: usize = 8;
 
-pub(crate) fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -> Result<Expr> {
-    let mut nullable = e.ty.nullable;
-    let mut candidates = Vec::with_capacity(list.len());
-    // Where one of several is a document and no other is different from row to row, all are documents; not beside dates, though.
-    let documents = list.len() > 1
-        && std::iter::once(&e)
-            .chain(&list)
-            .any(|e| e.ty.kind == TypeKind::Json);
-    let fixed = |e: &Expr| e.ty.kind == TypeKind::Json || !varies(e);
-    let with_dates = documents && e.ty.kind != TypeKind::Json && has_dates_alone(&e, &list);
-    if documents && !with_dates && list.iter().all(fixed) {
-        return in_documents(e, list, negated);
+pub(crate) fn in_list(e: Expr, mut list: Vec<Expr>, negated: bool, bind: &BindCtx) -> Result<Expr> {
+    if list.len() == 1 {
+        let value = as_number_beside(e, &list);
+        let (kind, value, only) = comparable(Place::Alone, value, list.remove(0), "=", bind)?;
+        return Ok(member(value, vec![(kind, only)], negated));
     }
-    let list: Vec<Expr> = match with_dates {
-        true => list.into_iter().map(document_as_text).collect(),
-        false => list,
-    };
-    let mut value = as_number_beside(e, &list);
-    let (op, place) = match list.len() {
-        1 => ("=", Place::Alone),
-        _ => (IN_LIST, Place::OneOfSeveral),
-    };
-    let several = list.len() > 1;
-    let of_all = match several {
-        true => collation_of_all(std::iter::once(&value).chain(&list), op, bind)?,
-        false => None,
-    };
-    let types: Vec<SqlType> = std::iter::once(&value)
-        .chain(&list)
-        .map(|e| e.ty.clone())
-        .collect();
-    let dates = several && are_dates_beside(&value, &list, bind);
-    let all_dates = several && are_all_dates(&value, &list);
-    let from_rows = list.iter().any(varies);
-    let time = first_time(&value, &list).filter(|_| several).cloned();
-    if time.is_some()
-        && std::iter::once(&value)
-            .chain(&list)
-            .any(|e| matches!(e.node, Node::Param(_)))
-    {
-        bind.depends_on_literals.set(true);
+    if are_documents(&e, &list) {
+        let list = list.into_iter().map(|each| (CmpKind::Json, beside_json(each)));
+        return Ok(member(beside_json(e), list.collect(), negated));
     }
-    if let Some(time) = &time
-        && let Some(read) = temporal_literal_beside(&value, time, true, bind)?
-    {
-        value = read;
+    let classes: Vec<Class> = list.iter().filter_map(|each| Class::of(&e, each)).collect();
+    let is_one = classes.windows(2).all(|pair| pair[0] == pair[1]);
+    let class = classes.first().copied().unwrap_or(Class::Text);
+    if is_one && let Some(reading) = Reading::of_list(&e, &list, class) {
+        return Ok(in_moments(e, list, reading, negated, bind));
     }
-    for mut candidate in list {
-        nullable |= candidate.ty.nullable;
-        let beside = time.as_ref().or(dates.then_some(&value));
-        if let Some(beside) = beside
-            && let Some(read) = temporal_literal_beside(&candidate, beside, true, bind)?
-        {
-            candidate = read;
+    in_classes(e, list, negated, bind)
+}
+
+/// Whether a value and several members are compared as documents.
+fn are_documents(value: &Expr, list: &[Expr]) -> bool {
+    let varying = list.iter().position(varies).map_or(list.len(), |first| first + 1);
+    let is_document = |e: &Expr| e.ty.kind == TypeKind::Json;
+    is_document(value) || list[..varying].iter().any(is_document)
+}
+
+/// What a value and a member are together.
+#[derive(Clone, Copy, PartialEq)]
+enum Class {
+    /// Both are texts.
+    Text,
+    /// Both are numbers, or one is a number and the other a text.
+    Number,
+    /// One is a number, and the other a date, a time or a document.
+    Double,
+}
+
+impl Class {
+    /// `None` for NULL, which is of no class.
+    fn of(value: &Expr, member: &Expr) -> Option<Class> {
+        let kinds = [&value.ty, &member.ty];
+        let is_moment = |ty: &&SqlType| ty.is_temporal() || ty.kind == TypeKind::Json;
+        let is_text = |ty: &&SqlType| ty.is_string() || ty.kind == TypeKind::Null || is_moment(ty);
+        match member.ty.kind {
+            TypeKind::Null => None,
+            _ if kinds.iter().all(is_text) => Some(Class::Text),
+            _ if kinds.iter().any(is_moment) => Some(Class::Double),
+            _ => Some(Class::Number),
         }
-        // Texts that are no dates are all the zero date then.
-        let read = |e: Expr| match all_dates && from_rows && e.ty.is_string() {
-            true => read_as(e, SqlType::datetime(6)),
-            false => e,
+    }
+}
+
+/// As what a value and its list are read that are compared as dates or times.
+#[derive(Clone, Copy)]
+struct Reading {
+    kind: TypeKind,
+    /// Whether a value that cannot be read equals a member that cannot.
+    alike: bool,
+}
+
+impl Reading {
+    /// What several members of one class are read as with their value: `None` if they are no dates or times.
+    fn of_list(value: &Expr, list: &[Expr], class: Class) -> Option<Reading> {
+        let fixed = !list.iter().any(varies);
+        match class {
+            Class::Text => Reading::of_texts(std::iter::once(value).chain(list), fixed),
+            Class::Double if fixed && value.ty.is_temporal() => Some(Reading::of_value(&value.ty, false)),
+            _ => None,
+        }
+    }
+
+    /// The type that all have which are no texts, or a date with a time. Beside members that are different from row to row it is a time if
+    /// the last of those was one that did not fit those before.
+    fn of_texts<'e>(all: impl Iterator<Item = &'e Expr>, fixed: bool) -> Option<Reading> {
+        let is_whole = |kind| matches!(kind, TypeKind::DateTime | TypeKind::Timestamp);
+        let mut kinds = all.map(|e| &e.ty).filter(|ty| ty.is_temporal()).map(|ty| ty.kind);
+        let first = kinds.next()?;
+        let (mut common, mut leading) = (first, first);
+        for kind in kinds {
+            if kind != common {
+                common = TypeKind::DateTime;
+                leading = if is_whole(leading) { leading } else { kind };
+            }
+        }
+        let kind = match (fixed, if fixed { common } else { leading }) {
+            (_, TypeKind::Time) => TypeKind::Time,
+            (true, TypeKind::Date) => TypeKind::Date,
+            _ => TypeKind::DateTime,
         };
-        (value, candidate) = (read(value), read(candidate));
-        // Texts have found one collation for all.
-        if let Some(collation) = of_all
-            && !all_dates
-            && value.ty.is_string()
-            && candidate.ty.is_string()
-        {
-            candidates.push((CmpKind::Str(collation), candidate));
-            continue;
-        }
-        let mixed = |error| of_several(error, &types, op);
-        let (kind, left, right) = comparable(place, value, candidate, op, bind).map_err(mixed)?;
-        value = left;
-        let is_null = right.ty.kind == TypeKind::Null;
-        candidates.push((
-            if all_dates && !is_null {
-                CmpKind::DateTime
-            } else {
-                under(kind, of_all)
-            },
-            right,
-        ));
+        let alike = !fixed || kind == TypeKind::DateTime;
+        Some(Reading { kind, alike })
     }
-    let set = in_set(&candidates);
-    Ok(boolean(
-        nullable,
-        Node::In {
-            negated,
-            value: Box::new(value),
-            list: candidates,
-            set,
+
+    /// What a member is read as beside a date or time.
+    fn of_value(ty: &SqlType, varying: bool) -> Reading {
+        let kind = match ty.kind {
+            TypeKind::Time => TypeKind::Time,
+            TypeKind::Date if !varying => TypeKind::Date,
+            _ => TypeKind::DateTime,
+        };
+        let alike = varying || kind == TypeKind::DateTime;
+        Reading { kind, alike }
+    }
+
+    fn compared(self) -> CmpKind {
+        match self.kind {
+            TypeKind::Time => CmpKind::Time,
+            _ => CmpKind::DateTime,
+        }
+    }
+
+    fn value(self, e: Expr, bind: &BindCtx) -> Expr {
+        let unread = match (self.kind, self.alike) {
+            (TypeKind::DateTime, _) => Unread::Zero,
+            _ => Unread::Beyond,
+        };
+        self.read(e, unread, bind)
+    }
+
+    fn member(self, e: Expr, bind: &BindCtx) -> Expr {
+        let unread = match (self.kind, self.alike) {
+            (TypeKind::Time, true) => Unread::Beyond,
+            _ => Unread::Zero,
+        };
+        self.read(e, unread, bind)
+    }
+
+    fn read(self, e: Expr, unread: Unread, bind: &BindCtx) -> Expr {
+        let as_is = match e.ty.kind {
+            TypeKind::Null => true,
+            kind => kind == self.kind || self.kind == TypeKind::DateTime && e.ty.is_temporal(),
+        };
+        if as_is {
+            return e;
+        }
+        if let Some(value) = self.of_literal(&e, bind) {
+            return literal(type_of_value(&value, bind), value);
+        }
+        let ty = match self.kind {
+            TypeKind::Time => SqlType::time(6),
+            TypeKind::Date => SqlType::date(),
+            _ => SqlType::datetime(6),
+        };
+        let beyond = bool_literal(unread == Unread::Beyond);
+        let ty = ty.with_nullable(e.ty.nullable);
+        expr(ty, Node::Call(&READ, vec![document_as_text(e), beyond]))
+    }
+
+    /// A literal that is wholly one, so that an index can look for it.
+    fn of_literal(self, e: &Expr, bind: &BindCtx) -> Option<Value> {
+        let Node::Literal(value) = &e.node else {
+            return None;
+        };
+        if self.kind == TypeKind::Time {
+            let read = match value {
+                Val::Str(text) => parse::time(text, bind.sql_mode)?,
+                Val::Int(n) => parse::number_to_time(*n as i128, *n < 0, 0.0, 0)?,
+                _ => return None,
+            };
+            return Some(Val::Time(read.0)).filter(|_| read.1);
+        }
+        let moment = match value {
+            Val::Str(text) => {
+                date_of(text, bind.sql_mode)
+                    .filter(|read| read.offset.is_none() && !read.truncated)?
+                    .value
+            }
+            Val::Int(0) => Date::ZERO.midnight(),
+            Val::Int(n) => parse::number_to_datetime(*n as i128, 0.0, 0, bind.sql_mode)?.value,
+            _ => return None,
+        };
+        match self.kind {
+            TypeKind::Date if matches!(value, Val::Str(_)) && moment.micros_of_day() != 0 => None,
+            TypeKind::Date => Some(Val::Date(moment.date)),
+            _ => Some(Val::DateTime(moment)),
+        }
+    }
+}
+
+/// What stands for a text or number that is no date or time.
+#[derive(Clone, Copy, PartialEq)]
+enum Unread {
+    /// The zero date, or midnight.
+    Zero,
+    /// A date or time beyond all others.
+    Beyond,
+}
+
+/// Its first argument as a date or time. The second is whether one that cannot be read is beyond all others: then a time of day does not
+/// count in a text that is read as a DATE, which makes such a text unreadable else.
+static READ: FuncDef = stable(
+    "moment_of",
+    (2, 2),
+    |_, _| Ok(SqlType::date()),
+    |args, ty, ctx| {
+        let value = args[0].eval(ctx)?;
+        if value.is_null() {
+            return Ok(Val::Null);
+        }
+        let beyond = matches!(args[1].eval(ctx)?, Val::Int(1));
+        read_value(&value, ty.kind, beyond, ctx)
+    },
+);
+
+fn read_value<'a>(value: &Val<'a>, kind: TypeKind, beyond: bool, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    if kind == TypeKind::Time {
+        let read = match value {
+            Val::Date(_) | Val::DateTime(_) => Val::Str(value.to_text()).to_time(ctx.env)?,
+            _ => value.to_time(ctx.env)?,
+        };
+        let unread = Time::new(if beyond { i64::MAX } else { 0 }, 0);
+        return Ok(Val::Time(read.unwrap_or(unread)));
+    }
+    let moment = value.to_datetime(ctx.env)?;
+    if kind == TypeKind::DateTime {
+        return Ok(Val::DateTime(moment.unwrap_or_default()));
+    }
+    let is_exact = |moment: &DateTime| beyond || !matches!(value, Val::Str(_)) || moment.micros_of_day() == 0;
+    let unread = match beyond {
+        true => Date {
+            year: u16::MAX,
+            ..Date::ZERO
         },
+        false => Date::ZERO,
+    };
+    Ok(Val::Date(
+        moment.filter(is_exact).map_or(unread, |moment| moment.date),
     ))
 }
 
-/// Whether one of a value and its list is a date, and none but texts, documents and NULL stand beside it.
-fn has_dates_alone(value: &Expr, list: &[Expr]) -> bool {
-    let all = || std::iter::once(value).chain(list).map(|e| &e.ty);
-    let fits =
-        |ty: &SqlType| ty.has_date() || ty.is_string() || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
-    all().any(SqlType::has_date) && all().all(fits)
+/// A value and several members that are all read as dates or times.
+fn in_moments(e: Expr, list: Vec<Expr>, reading: Reading, negated: bool, bind: &BindCtx) -> Expr {
+    let kind = reading.compared();
+    let list = list.into_iter().map(|each| (kind, reading.member(each, bind)));
+    let list = list.collect();
+    member(reading.value(e, bind), list, negated)
 }
 
-/// A document beside several dates is a text, which is none.
-fn document_as_text(e: Expr) -> Expr {
-    if e.ty.kind != TypeKind::Json {
-        return e;
+/// A comparison for each class that the members have beside the value.
+fn in_classes(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -> Result<Expr> {
+    let types: Vec<SqlType> = std::iter::once(&e).chain(&list).map(|e| e.ty.clone()).collect();
+    let mixed = |error| of_several(error, &types, IN_LIST);
+    let collation = match list.iter().any(|each| Class::of(&e, each) == Some(Class::Text)) {
+        true => {
+            let texts = std::iter::once(&e).chain(&list);
+            let texts = texts.filter(|e| e.ty.is_string() || e.ty.kind == TypeKind::Json);
+            collation_of_all(texts, IN_LIST, bind).map_err(mixed)?
+        }
+        false => None,
+    };
+    let reading = e.ty.is_temporal().then(|| Reading::of_value(&e.ty, true));
+    let mut number = as_number_beside(e.clone(), &list);
+    let (mut texts, mut numbers, mut doubles) = (Vec::new(), Vec::new(), Vec::new());
+    for each in list {
+        match Class::of(&e, &each) {
+            Some(Class::Double) => doubles.push((CmpKind::Double, json_as_double(as_number(each)))),
+            Some(Class::Text) if let Some(reading) = reading => {
+                texts.push((reading.compared(), reading.member(each, bind)))
+            }
+            Some(Class::Text) if let Some(collation) = collation => {
+                let kind = CmpKind::Str(collation);
+                texts.push((kind, of_kind(kind, document_as_text(each))))
+            }
+            _ => {
+                let (kind, left, right) =
+                    comparable(Place::OneOfSeveral, number, each, IN_LIST, bind).map_err(mixed)?;
+                number = left;
+                numbers.push((kind, right));
+            }
+        }
     }
-    let ty = SqlType::text(Collation::UTF8MB4_BIN).with_nullable(e.ty.nullable);
-    expr(ty, Node::Cast(Box::new(e)))
+    let text = match reading {
+        Some(reading) => reading.value(e.clone(), bind),
+        None => {
+            let kind = CmpKind::Str(collation.unwrap_or(Collation::DEFAULT));
+            of_kind(kind, document_as_text(e.clone()))
+        }
+    };
+    let double = json_as_double(as_number(e));
+    let tests = [(text, texts), (number, numbers), (double, doubles)];
+    let tests = tests.into_iter().filter(|(_, members)| !members.is_empty());
+    let mut tests: Vec<Expr> = tests
+        .map(|(value, members)| member(value, members, false))
+        .collect();
+    if let [
+        Expr {
+            node: Node::In { negated: only, .. },
+            ..
+        },
+    ] = tests.as_mut_slice()
+    {
+        *only = negated;
+        return Ok(tests.remove(0));
+    }
+    let test = or(tests);
+    Ok(if negated { not(test) } else { test })
 }
 
-/// `e IN (list)` of which one is a document.
-fn in_documents(e: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
-    let nullable = e.ty.nullable || list.iter().any(|candidate| candidate.ty.nullable);
-    let list = list
-        .into_iter()
-        .map(|candidate| (CmpKind::Json, beside_json(candidate)))
-        .collect();
-    let value = Box::new(beside_json(e));
-    Ok(boolean(
+fn member(value: Expr, list: Vec<(CmpKind, Expr)>, negated: bool) -> Expr {
+    let nullable = value.ty.nullable || list.iter().any(|(_, each)| each.ty.nullable);
+    let set = in_set(&list);
+    let value = Box::new(value);
+    boolean(
         nullable,
         Node::In {
             negated,
             value,
             list,
-            set: None,
+            set,
         },
-    ))
+    )
 }
 
 /// The value is compared with each candidate, so it may change into a number only if all are.
@@ -152,35 +346,6 @@ fn as_number_beside(e: Expr, list: &[Expr]) -> Expr {
     } else {
         e
     }
-}
-
-/// Whether a value and its list are compared as dates throughout: where they are texts and dates, and one is a date.
-fn are_all_dates(value: &Expr, list: &[Expr]) -> bool {
-    let all = || std::iter::once(value).chain(list).map(|e| &e.ty);
-    all().any(SqlType::has_date)
-        && all().all(|ty| ty.has_date() || ty.is_string() || ty.kind == TypeKind::Null)
-}
-
-/// The time that makes times of all texts among a value and its list, where there is nothing else.
-fn first_time<'a>(value: &'a Expr, list: &'a [Expr]) -> Option<&'a Expr> {
-    let all = || std::iter::once(value).chain(list);
-    let fits = |ty: &SqlType| matches!(ty.kind, TypeKind::Time | TypeKind::Null) || ty.is_string();
-    all()
-        .find(|e| e.ty.kind == TypeKind::Time)
-        .filter(|_| all().all(|e| fits(&e.ty)))
-}
-
-/// Whether the numbers of a list are dates and times beside a value that is no column: where it has nothing but numbers.
-fn are_dates_beside(value: &Expr, list: &[Expr], bind: &BindCtx) -> bool {
-    let is_number = |e: &Expr| e.ty.is_numeric() || e.ty.kind == TypeKind::Null;
-    let is_constant = |e: &Expr| matches!(e.node, Node::Literal(_) | Node::Param(_));
-    let dates = value.ty.is_temporal()
-        && !(value.is_table_column() || is_literal(value))
-        && list.iter().all(|e| is_number(e) && is_constant(e));
-    if dates && list.iter().any(|e| matches!(e.node, Node::Param(_))) {
-        bind.depends_on_literals.set(true);
-    }
-    dates
 }
 
 fn in_set(candidates: &[(CmpKind, Expr)]) -> Option<InSet> {

@@ -88,7 +88,8 @@ pub(crate) fn json_as_double(e: Expr) -> Expr {
     sum_as_double(json_as(e, SqlType::double()))
 }
 
-/// A sum of a text and an interval or a time, where a number is wanted: the date or time that it is, as a number.
+/// A sum of a text and an interval or a time, or the greatest of texts and dates, where a number is wanted: the date or time that it is,
+/// as a number.
 pub(crate) fn sum_as_double(e: Expr) -> Expr {
     static FUNCTION: FuncDef = def(
         "number_of_sum",
@@ -113,7 +114,11 @@ pub(crate) fn sum_as_double(e: Expr) -> Expr {
     );
     let is_sum = match &e.node {
         Node::DateAdd { .. } => true,
-        Node::Call(def, _) => matches!(def.name, "addtime" | "subtime" | "timestampadd"),
+        Node::Call(def, args) => match def.name {
+            "addtime" | "subtime" | "timestampadd" => true,
+            "greatest" | "least" => args.iter().any(|arg| arg.ty.has_date()),
+            _ => false,
+        },
         _ => false,
     };
     if !is_sum || !e.ty.is_string() {
@@ -184,6 +189,18 @@ pub(crate) fn beside_text(e: Expr, collation: Collation) -> Expr {
         .with_collation(collation, e.ty.derivation)
         .with_nullable(e.ty.nullable);
     expr(ty, Node::Call(&FUNCTION, vec![e]))
+}
+
+/// A text beside bytes: those of its character set. Other operands stay.
+pub(crate) fn beside_bytes(e: Expr) -> Expr {
+    let is_other = || e.ty.is_string() && !e.ty.is_member() && e.ty.collation.charset().max_bytes() == 1;
+    if e.ty.is_binary_string() || !is_other() {
+        return e;
+    }
+    let ty = SqlType::varchar(e.ty.length, Collation::BINARY)
+        .with_collation(Collation::BINARY, e.ty.derivation)
+        .with_nullable(e.ty.nullable);
+    expr(ty, Node::Cast(Box::new(e)))
 }
 
 /// A text operand: what shows its type in its text (BIT, ZEROFILL, DOUBLE(M,D), YEAR) is made a text first.

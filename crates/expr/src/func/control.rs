@@ -123,10 +123,20 @@ fn nullif_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     if !(ty.is_string() && other.is_string()) {
         return Ok(ty.with_nullable(true));
     }
-    // A text of the collation in which it is compared.
+    // A literal takes the collation in which it is compared, and so does a constant of another character set, but for bytes.
     let (collation, _) = joined_collation(&[&ty, &other], "nullif", bind)?;
+    let (from, to) = (ty.collation.charset(), collation.charset());
+    let is_bytes = ty.collation.is_binary() || collation.is_binary();
+    let follows = match &args[0].node {
+        Node::Literal(_) => true,
+        _ => args[0].is_constant() && from != to && !is_bytes,
+    };
     let derivation = ty.derivation;
-    Ok(ty.with_collation(collation, derivation).with_nullable(true))
+    let ty = match follows {
+        true => ty.with_collation(collation, derivation),
+        false => ty,
+    };
+    Ok(ty.with_nullable(true))
 }
 
 fn nullif<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {

@@ -8,6 +8,9 @@ use tidemark_types::Collation;
 use tidemark_types::error::er;
 use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
 
+/// Room for the name of a document's type.
+const TYPE_NAME_MAX: u32 = 17;
+
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "json_valid",
@@ -71,7 +74,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             shown(&Json::object(members))
         },
     ),
-    def("json_type", (1, 1), text_result, |args, _, ctx| {
+    def("json_type", (1, 1), type_name_type, |args, _, ctx| {
         Ok(Val::str(known!(document(args, 0, "json_type", ctx)?).type_name()))
     }),
     def("json_depth", (1, 1), nullable_int, |args, _, ctx| {
@@ -174,10 +177,18 @@ pub(super) fn one_or_all<'a>(e: &'a Expr, function: &str, ctx: &EvalCtx<'a>) -> 
     }
 }
 
-/// An argument as a part of a document. What chooses among its own arguments gives the chosen one.
+/// The name of a document's type.
+fn type_name_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    let ty = text_result(args, bind)?;
+    let named = SqlType::varchar(TYPE_NAME_MAX, ty.collation).with_collation(ty.collation, ty.derivation);
+    Ok(named.with_nullable(true))
+}
+
+/// An argument as a part of a document. What chooses among its own arguments gives the chosen one, but for dates and times.
 fn to_json<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Json> {
     if let Node::Call(def, args) = &e.node
         && matches!(def.name, "ifnull" | "coalesce")
+        && !e.ty.is_temporal()
     {
         for arg in args {
             let value = arg.eval(ctx)?;

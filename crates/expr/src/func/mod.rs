@@ -124,6 +124,10 @@ pub fn call(name: &str, mut args: Vec<Expr>, bind: &BindCtx) -> Result<Expr> {
         return Err(SqlError::parameter_count(name));
     }
     let ty = (def.infer)(&mut args, bind)?;
+    // What is made of texts and bytes is bytes.
+    if ty.is_binary_string() && args.iter().any(|arg| arg.ty.is_binary_string()) {
+        args = args.into_iter().map(build::beside_bytes).collect();
+    }
     Ok(build::expr(ty, Node::Call(def, args)))
 }
 

@@ -313,9 +313,9 @@ fn year_type() -> SqlType {
 }
 
 fn time_fsp(e: &Expr) -> u8 {
-    match &e.node {
+    match build::constant(e) {
         _ if e.ty.is_temporal() => e.ty.scale,
-        crate::Node::Literal(Val::Str(s)) => s
+        Some(Val::Str(s)) => s
             .iter()
             .rposition(|b| *b == b'.')
             .map_or(0, |dot| (s.len() - dot - 1).min(6) as u8),

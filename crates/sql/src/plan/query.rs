@@ -175,7 +175,8 @@ impl Planner<'_> {
     pub(super) fn convert_output(&self, plan: &mut QueryPlan, columns: &[OutputColumn]) -> Result<()> {
         let ctx = self.binder.ctx;
         let convert = |e: &mut Expr, ty: &SqlType| -> Result<()> {
-            if e.ty.kind != ty.kind || e.ty.scale != ty.scale || e.ty.unsigned != ty.unsigned {
+            let is_encoded = ty.is_binary_string() && e.ty.is_string() && !e.ty.is_binary_string();
+            if e.ty.kind != ty.kind || e.ty.scale != ty.scale || e.ty.unsigned != ty.unsigned || is_encoded {
                 let old = std::mem::replace(e, build::null());
                 *e = build::as_column(old, ty, ctx)?;
             }

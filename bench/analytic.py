@@ -159,7 +159,7 @@ def main() -> None:
                 times[side].append(side.timed(statement)[:2])
         medians = {side: [statistics.median(column) for column in zip(*found)] for side, found in times.items()}
         first, *others = arguments.servers
-        words = [f"{side.peer.name} {cpu:.2f} s cpu {wall:.2f} s" for side, (cpu, wall) in medians.items()]
+        words = [f"{side.peer.name} cpu {cpu:.2f} s, wall {wall:.2f} s" for side, (cpu, wall) in medians.items()]
         for other in others:
             cpu, wall = (theirs / max(ours, 1e-3) for theirs, ours in zip(medians[other], medians[first]))
             words.append(f"{other.peer.name} ÷ {first.peer.name}: cpu {cpu:.2f} wall {wall:.2f}")

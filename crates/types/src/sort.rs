@@ -1,8 +1,17 @@
 //! Sort keys of values: bytes that compare as the values do, for ORDER BY, GROUP BY and DISTINCT.
 //!
-//! A key begins with 0 for NULL (which sorts first) or 1, so keys of several columns may stand one after the other: those
-//! of fixed length as they are, texts with their zeros escaped (`00 FF`) and an end mark (`00 00`). Equal keys mean
-//! equal values: 1.0 and 1.00, `a` and `A` under a collation that says so.
+//! A key begins with 0 for NULL, which sorts first, and no key is the beginning of another, so keys of several columns may stand one after the
+//! other. They are short where values are small, for most comparisons end within the first eight bytes:
+//!
+//! ```text
+//!  integer   80 + n │ n bytes, as many as it needs         negative: 7F - n │ the last n bytes of its two's complement
+//!  decimal   80 + n │ n pairs of digits before the point │ those behind it up to the last that is not 00, each plus 1 │ 0
+//!                                                          negative: the same of its amount, all bits inverted
+//!  text      01 │ sort key, zeros escaped (00 FF) │ 00 00
+//!  others    01 │ bytes of fixed length
+//! ```
+//!
+//! Equal keys mean equal values: 1.0 and 1.00, `a` and `A` under a collation that says so.
 
 use super::error::Result;
 use super::error::memory::{RESERVED_FROM, reserve_memory};
@@ -12,30 +21,29 @@ use super::{Decimal, SqlType, TypeKind, Val};
 /// Appends the key of a value whose expression has this type. Fails if there is no memory for that of a long text, which
 /// may be several times as long.
 pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
-    if value.is_null() {
-        out.push(0);
-        return Ok(());
-    }
-    out.push(1);
     match value {
-        Val::Null => {}
-        Val::Int(_) | Val::UInt(_) if ty.is_integer() => push_int(value, out),
+        Val::Null => out.push(0),
         Val::Int(v) if ty.kind == TypeKind::Decimal => push_decimal(&Decimal::from(*v), out),
         Val::UInt(v) if ty.kind == TypeKind::Decimal => push_decimal(&Decimal::from(*v), out),
         Val::Int(v) if ty.is_float() => push_double(*v as f64, out),
         Val::UInt(v) if ty.is_float() => push_double(*v as f64, out),
-        Val::Int(_) | Val::UInt(_) => push_int(value, out),
+        Val::Int(v) if *v < 0 => push_negative(*v, out),
+        Val::Int(v) => push_integer(*v as u64, out),
+        Val::UInt(v) => push_integer(*v, out),
         Val::Float(v) => push_double(*v as f64, out),
         Val::Double(v) => push_double(*v, out),
         Val::Decimal(d) if ty.is_float() => push_double(d.to_f64(), out),
         Val::Decimal(d) => push_decimal(d, out),
         Val::Str(text) => push_text(text, ty, out)?,
-        Val::Json(text) => Json::of_text(text).sort_key(out),
-        Val::Member(n, _) if ty.is_member() => out.extend_from_slice(&n.to_be_bytes()),
+        Val::Json(text) => {
+            out.push(1);
+            Json::of_text(text).sort_key(out);
+        }
+        Val::Member(n, _) if ty.is_member() => push_fixed(*n, out),
         Val::Member(_, text) => push_text(text, ty, out)?,
-        Val::Date(d) => out.extend_from_slice(&d.midnight().pack().to_be_bytes()),
-        Val::DateTime(t) => out.extend_from_slice(&t.pack().to_be_bytes()),
-        Val::Time(t) => out.extend_from_slice(&(t.micros as u64 ^ 1 << 63).to_be_bytes()),
+        Val::Date(d) => push_fixed(d.midnight().pack(), out),
+        Val::DateTime(t) => push_fixed(t.pack(), out),
+        Val::Time(t) => push_fixed(t.micros as u64 ^ 1 << 63, out),
     }
     Ok(())
 }
@@ -56,30 +64,87 @@ pub fn order_key(value: &Val, ty: &SqlType, descending: bool, out: &mut Vec<u8>)
     Ok(())
 }
 
-/// Signed and unsigned integers in one order: a byte for the sign, then the number.
-fn push_int(value: &Val, out: &mut Vec<u8>) {
-    let (sign, bits) = match value {
-        Val::Int(v) => ((*v >= 0) as u8, *v as u64),
-        Val::UInt(v) => (1, *v),
-        _ => (1, 0),
-    };
-    out.push(sign);
+/// What the first byte of a number's key is beside its length.
+const POSITIVE: u8 = 0x80;
+
+fn push_fixed(bits: u64, out: &mut Vec<u8>) {
+    out.push(1);
     out.extend_from_slice(&bits.to_be_bytes());
+}
+
+fn push_integer(value: u64, out: &mut Vec<u8>) {
+    let zeros = (value.leading_zeros() / 8) as usize;
+    out.push(POSITIVE + (8 - zeros) as u8);
+    out.extend_from_slice(&value.to_be_bytes()[zeros..]);
+}
+
+fn push_negative(value: i64, out: &mut Vec<u8>) {
+    let ones = (value.leading_ones() / 8) as usize;
+    out.push(POSITIVE - 1 - (8 - ones) as u8);
+    out.extend_from_slice(&value.to_be_bytes()[ones..]);
 }
 
 fn push_double(value: f64, out: &mut Vec<u8>) {
     // Zero has one key, whatever its sign.
     let bits = if value == 0.0 { 0 } else { value.to_bits() };
-    let ordered = if bits >> 63 != 0 { !bits } else { bits | 1 << 63 };
-    out.extend_from_slice(&ordered.to_be_bytes());
+    push_fixed(if bits >> 63 != 0 { !bits } else { bits | 1 << 63 }, out);
 }
 
-/// All decimals at one precision: as wide as they can be.
 fn push_decimal(value: &Decimal, out: &mut Vec<u8>) {
-    value.store(81 + 30, 30, out);
+    let start = out.len();
+    let small = value.coefficient().map(i128::unsigned_abs);
+    match small.and_then(|amount| u64::try_from(amount).ok()) {
+        Some(amount) if value.scale() < MOST_DIGITS => push_amount(amount, value.scale(), out),
+        _ => push_digits(&value.abs().to_string(), out),
+    }
+    if value.is_negative() {
+        out[start..].iter_mut().for_each(|b| *b = !*b);
+    }
+}
+
+/// So many digits, and one more, fit in 64 bits.
+const MOST_DIGITS: u8 = 18;
+
+/// The key of `amount / 10^scale`.
+fn push_amount(amount: u64, scale: u8, out: &mut Vec<u8>) {
+    let one = 10u64.pow(u32::from(scale));
+    let (mut whole, part) = (amount / one, amount % one);
+    let start = out.len();
+    out.push(POSITIVE);
+    while whole > 0 {
+        out.push((whole % 100) as u8);
+        whole /= 100;
+    }
+    out[start] += (out.len() - start - 1) as u8;
+    out[start + 1..].reverse();
+    // The digits behind the point in pairs, the last of them filled up.
+    let (mut rest, mut unit) = match scale % 2 {
+        0 => (part, one),
+        _ => (part * 10, one * 10),
+    };
+    while rest > 0 {
+        unit /= 100;
+        out.push((rest / unit) as u8 + 1);
+        rest %= unit;
+    }
+    out.push(0);
+}
+
+/// The same of its digits.
+fn push_digits(text: &str, out: &mut Vec<u8>) {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let (whole, part) = (whole.trim_start_matches('0'), part.trim_end_matches('0'));
+    let digit = |byte: &u8| byte - b'0';
+    out.push(POSITIVE + whole.len().div_ceil(2) as u8);
+    let pairs = whole.as_bytes().rchunks(2).rev();
+    out.extend(pairs.map(|pair| pair.iter().fold(0, |n, byte| n * 10 + digit(byte))));
+    let pairs = part.as_bytes().chunks(2);
+    out.extend(pairs.map(|pair| digit(&pair[0]) * 10 + pair.get(1).map_or(0, digit) + 1));
+    out.push(0);
 }
 
 fn push_text(text: &[u8], ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
+    out.push(1);
     let start = out.len();
     if text.len() >= RESERVED_FROM {
         let most = ty.collation.sort_key_len_max(text);
@@ -145,17 +210,77 @@ mod tests {
     }
 
     #[test]
+    fn decimals_of_all_lengths_order_as_their_digits() {
+        let mut texts: Vec<String> = Vec::new();
+        for whole in [
+            "",
+            "1",
+            "9",
+            "10",
+            "99",
+            "100",
+            "12345",
+            "99999999999999999",
+            "1".repeat(40).as_str(),
+        ] {
+            for part in [
+                "",
+                "0001",
+                "01",
+                "1",
+                "10",
+                "100000000000000000000001",
+                "11",
+                "99",
+            ] {
+                texts.push(format!("{whole:0>1}.{part:0<1}"));
+            }
+        }
+        let decimal = SqlType::decimal(65, 30);
+        let key_of = |text: &str| key(Val::Decimal(Decimal::parse(text).unwrap()), &decimal);
+        let order = |a: &str, b: &str| {
+            let split = |text: &str| {
+                text.split_once('.')
+                    .map(|(i, f)| (format!("{i:0>40}"), format!("{f:0<30}")))
+            };
+            split(a).cmp(&split(b))
+        };
+        for a in &texts {
+            for b in &texts {
+                assert_eq!(key_of(a).cmp(&key_of(b)), order(a, b), "{a} {b}");
+                let (minus_a, minus_b) = (key_of(&format!("-{a}")), key_of(&format!("-{b}")));
+                assert_eq!(minus_b.cmp(&minus_a), order(a, b), "-{a} -{b}");
+                assert!(minus_a <= key_of(b), "-{a} {b}");
+            }
+        }
+    }
+
+    #[test]
     fn keys_order_as_values() {
         let int = SqlType::bigint();
         let ints = [
             Val::Null,
             Val::Int(i64::MIN),
+            Val::Int(-65537),
+            Val::Int(-65536),
+            Val::Int(-257),
+            Val::Int(-256),
+            Val::Int(-2),
             Val::Int(-1),
             Val::Int(0),
             Val::Int(7),
+            Val::Int(255),
+            Val::Int(256),
+            Val::Int(i64::MAX),
+            Val::UInt(1 << 63),
             Val::UInt(u64::MAX),
         ];
-        assert!(ints.iter().map(|v| key(v.clone(), &int)).is_sorted());
+        assert!(
+            ints.iter()
+                .map(|v| key(v.clone(), &int))
+                .is_sorted_by(|a, b| a < b)
+        );
+        assert_eq!(key(Val::Int(7), &int), key(Val::UInt(7), &int));
         let d = |t: &str| Val::Decimal(Decimal::parse(t).unwrap());
         let decimal = SqlType::decimal(20, 4);
         assert!(
@@ -165,6 +290,12 @@ mod tests {
                 .is_sorted()
         );
         assert_eq!(key(d("1.0"), &decimal), key(d("1.00"), &decimal));
+        assert_eq!(key(d("-0.0"), &decimal), key(d("0"), &decimal));
+        assert_eq!(
+            key(d("12.5"), &decimal),
+            key(d("12.50000000000000000000"), &decimal)
+        );
+        assert_eq!(key(Val::Int(-120), &decimal), key(d("-120.000"), &decimal));
         let text = SqlType::varchar(10, Collation::DEFAULT);
         assert_eq!(key(Val::str("abc"), &text), key(Val::str("ÁBC"), &text));
         assert!(key(Val::str("ab"), &text) < key(Val::str("abc"), &text));

@@ -216,6 +216,11 @@ impl<'g, 'a> Groups<'g, 'a> {
         Ok(true)
     }
 
+    /// How many groups are in memory.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
     /// The groups in memory, in the order in which they came; none are left.
     pub fn take_out(&mut self) -> Vec<Group> {
         self.by_key.clear();

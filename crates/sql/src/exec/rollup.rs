@@ -14,7 +14,7 @@
 //! - *All can be merged*: rows are grouped by all keys, in a hash table if they come in no order; a level takes the groups that end at
 //!   the finer one. So a row is looked at once, and it is groups that are sorted. When the table is full, its groups go to the
 //!   sorter and it begins anew: parts of one group meet again in order of their keys, the earlier one first. If hardly two
-//!   rows were of one group, those that follow go to the sorter as they are.
+//!   rows were of one group, then or among the first rows, those that follow go to the sorter as they are.
 //! - *Some cannot* (DISTINCT, GROUP_CONCAT, sums of doubles): rows are sorted, and every level takes every row.
 
 use super::groups::{Group, Groups};
@@ -26,11 +26,14 @@ use super::{Exec, QueryScope, ScanControl};
 use crate::error::Result;
 use crate::expr::{Aggregate, EvalCtx};
 use crate::plan::{GroupPlan, SelectPlan};
-use crate::types::Value;
 use crate::types::sort::{order_key, sort_key};
+use crate::types::{Val, Value};
 
 /// Of fewer rows than these in two groups, grouping them before they are sorted costs more than it saves.
 const ROWS_OF_TWO_GROUPS: usize = 3;
+
+/// If of so many rows at first more than 15 in 16 are of different groups, hardly two of all rows are of one.
+const FIRST_ROWS: usize = 32_768;
 
 /// See the module's head.
 pub(super) struct Rollup<'g, 'a> {
@@ -60,6 +63,7 @@ impl<'g, 'a> Rollup<'g, 'a> {
                 merges,
                 key: Key::default(),
                 current: Key::default(),
+                sorted: None,
                 row: vec![Value::Null; select.width],
             },
             waiting: match (plan.sorted, merges) {
@@ -83,7 +87,7 @@ impl<'g, 'a> Rollup<'g, 'a> {
             Waiting::Rows(sorter) => {
                 append_key(self.plan, ctx, sorter)?;
                 let slots = self.plan.slots.iter();
-                sorter.push(slots.map(|slot| Ok(ctx.row.column(*slot).into_owned())))?;
+                sorter.push(slots.map(|slot| Ok(ctx.row.column(*slot))))?;
             }
             Waiting::Parts(parts) => parts.take(ctx, scope)?,
         }
@@ -97,18 +101,20 @@ impl<'g, 'a> Rollup<'g, 'a> {
         match self.waiting {
             Waiting::No => {}
             Waiting::Rows(sorter) => {
-                sorter.finish(|values| {
-                    flow = levels.take_values(values, scope, end, out)?;
+                sorter.finish_with_keys(|key, values| {
+                    flow = levels.take_values(key, values, scope, end, out)?;
                     go_on(flow, out)
                 })?;
             }
             Waiting::Parts(mut parts) => {
                 parts.put_aside(scope)?;
-                parts.sorter.finish(|part| {
+                parts.sorter.finish_with_keys(|key, part| {
                     let values = &part[1..];
                     flow = match part[0] {
-                        Value::Null => levels.take_part(&Group::of_values(plan, values), scope, end, out)?,
-                        _ => levels.take_values(values, scope, end, out)?,
+                        Value::Null => {
+                            levels.take_part(key, &Group::of_values(plan, values), scope, end, out)?
+                        }
+                        _ => levels.take_values(key, values, scope, end, out)?,
                     };
                     go_on(flow, out)
                 })?;
@@ -124,8 +130,9 @@ impl<'g, 'a> Rollup<'g, 'a> {
 /// Groups of all keys that wait to be sorted, and rows among them.
 struct Parts<'g, 'a> {
     finest: Groups<'g, 'a>,
-    /// How many rows the groups in memory have taken in.
+    /// How many rows the groups in memory have taken in, and whether those are all.
     rows: usize,
+    first: bool,
     /// Rows are not grouped any more.
     direct: bool,
     /// Groups and rows: a mark, which a group has as NULL, and behind it the values.
@@ -139,6 +146,7 @@ impl<'g, 'a> Parts<'g, 'a> {
         Parts {
             finest: Groups::new(exec, select, plan),
             rows: 0,
+            first: true,
             direct: false,
             sorter: sorter(exec, width),
             width,
@@ -147,40 +155,44 @@ impl<'g, 'a> Parts<'g, 'a> {
 
     fn take(&mut self, ctx: &EvalCtx, scope: QueryScope) -> Result<()> {
         if !self.direct {
-            self.rows += 1;
-            if self.finest.take_in_memory(ctx.row, ctx)? {
+            let taken = self.finest.take_in_memory(ctx.row, ctx)?;
+            self.rows += usize::from(taken);
+            let groups = self.finest.len();
+            if !taken {
+                self.direct = 2 * self.rows < ROWS_OF_TWO_GROUPS * groups;
+                self.first = false;
+            } else if self.first && self.rows == FIRST_ROWS {
+                self.direct = 16 * groups > 15 * self.rows;
+            }
+            if self.direct || !taken {
+                self.put_aside(scope)?;
+                self.rows = 0;
+            }
+            if taken {
                 return Ok(());
             }
-            let groups = self.put_aside(scope)?;
-            self.direct = 2 * self.rows < ROWS_OF_TWO_GROUPS * groups;
-            self.rows = 0;
         }
         let plan = self.finest.plan();
         append_key(plan, ctx, &mut self.sorter)?;
         let slots = plan.slots.iter();
-        self.push(
-            Value::Int(1),
-            slots.map(|slot| ctx.row.column(*slot).into_owned()),
-        )
+        self.push(Value::Int(1), slots.map(|slot| ctx.row.column(*slot)))
     }
 
-    /// Gives the groups in memory to the sorter; returns how many there were.
-    fn put_aside(&mut self, scope: QueryScope) -> Result<usize> {
+    /// Gives the groups in memory to the sorter.
+    fn put_aside(&mut self, scope: QueryScope) -> Result<()> {
         let plan = self.finest.plan();
-        let groups = self.finest.take_out();
-        let count = groups.len();
-        for group in groups {
+        for group in self.finest.take_out() {
             let row = &group.row(plan, scope);
             append_key(plan, &EvalCtx { row, env: scope.env }, &mut self.sorter)?;
             self.push(Value::Null, group.values())?;
         }
-        Ok(count)
+        Ok(())
     }
 
     /// Gives a row or a group to the sorter, which has its key.
-    fn push(&mut self, mark: Value, values: impl Iterator<Item = Value>) -> Result<()> {
+    fn push<'v>(&mut self, mark: Value, values: impl Iterator<Item = Val<'v>>) -> Result<()> {
         let values = std::iter::once(mark).chain(values);
-        let filled = values.chain(std::iter::repeat(Value::Null));
+        let filled = values.chain(std::iter::repeat(Val::Null));
         self.sorter.push(filled.take(self.width).map(Ok))
     }
 }
@@ -247,6 +259,8 @@ struct Levels<'g, 'a> {
     /// A row's keys, and those of the row before.
     key: Key,
     current: Key,
+    /// What the row before was sorted by, if rows were.
+    sorted: Option<Vec<u8>>,
     /// A row of the input that was put aside.
     row: Vec<Value>,
 }
@@ -261,19 +275,24 @@ impl Levels<'_, '_> {
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
         let flow = self.turn_to(ctx, scope, end, out)?;
+        self.add(ctx)?;
+        Ok(flow)
+    }
+
+    /// Takes a row into the groups in hand.
+    fn add(&mut self, ctx: &EvalCtx) -> Result<()> {
         let takes = match self.merges {
             true => self.groups.len() - 1,
             false => 0,
         };
-        for groups in &mut self.groups[takes..] {
-            groups.take_in_hand(ctx.row, ctx)?;
-        }
-        Ok(flow)
+        let mut takes = self.groups[takes..].iter_mut();
+        takes.try_for_each(|groups| groups.take_in_hand(ctx.row, ctx))
     }
 
-    /// Takes a row that was put aside, as it comes in order.
+    /// Takes a row that was put aside, as it comes in order of the key.
     fn take_values(
         &mut self,
+        key: &[u8],
         values: &[Value],
         scope: QueryScope,
         end: &mut End,
@@ -291,24 +310,43 @@ impl Levels<'_, '_> {
             row: &joined,
             env: scope.env,
         };
-        let flow = self.take(&ctx, scope, end, out);
+        let flow = match self.is_of_row_before(key) {
+            true => ScanControl::Next,
+            false => self.turn_to(&ctx, scope, end, out)?,
+        };
+        self.add(&ctx)?;
         self.row = row;
-        flow
+        Ok(flow)
     }
 
-    /// Takes a part of a group of the finest level, as it comes in order.
+    /// Takes a part of a group of the finest level, as it comes in order of the key.
     fn take_part(
         &mut self,
+        key: &[u8],
         part: &Group,
         scope: QueryScope,
         end: &mut End,
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
         let row = &part.row(self.plan, scope);
-        let flow = self.turn_to(&EvalCtx { row, env: scope.env }, scope, end, out)?;
+        let flow = match self.is_of_row_before(key) {
+            true => ScanControl::Next,
+            false => self.turn_to(&EvalCtx { row, env: scope.env }, scope, end, out)?,
+        };
         let finest = self.groups.len() - 1;
         self.groups[finest].merge_in_hand(part, scope)?;
         Ok(flow)
+    }
+
+    /// Whether the key is that of the row before, so that no group ends.
+    fn is_of_row_before(&mut self, key: &[u8]) -> bool {
+        let same = self.sorted.as_deref() == Some(key);
+        if !same {
+            let sorted = self.sorted.get_or_insert_default();
+            sorted.clear();
+            sorted.extend_from_slice(key);
+        }
+        same
     }
 
     /// Ends the groups that a row is not part of.

@@ -108,7 +108,7 @@ impl<'t, 'a> Tail<'t, 'a> {
                 true => output_key(exprs, ctx, sorter.key())?,
                 false => order_key(self.plan, ctx, sorter.key())?,
             }
-            sorter.push(exprs.iter().map(|e| e.eval(ctx).map(Val::into_owned)))?;
+            sorter.push(exprs.iter().map(|e| e.eval(ctx)))?;
             return Ok(ScanControl::Next);
         }
         if self.skip > 0 {
@@ -182,7 +182,7 @@ impl<'t, 'a> Tail<'t, 'a> {
                 true => append_key(row, types, sorter.key())?,
                 false => order_key(self.plan, &ctx, sorter.key())?,
             }
-            sorter.push(row.iter().cloned().map(Ok))?;
+            sorter.push(row.iter().map(|value| Ok(value.borrowed())))?;
             return Ok(ScanControl::Next);
         }
         self.deliver(row, out)

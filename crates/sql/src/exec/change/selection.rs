@@ -221,7 +221,7 @@ impl<'a> ChangeScan<'a> {
                 let value = key.expr.eval(&run.env.ctx_with(&slots))?;
                 order_key(&value, &key.expr.ty, key.descending, sorter.key())?;
             }
-            sorter.push(row.iter().cloned().map(Ok))?;
+            sorter.push(row.iter().map(|value| Ok(value.borrowed())))?;
             Ok(true)
         })?;
         drop(rows);

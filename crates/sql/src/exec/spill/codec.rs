@@ -4,6 +4,7 @@
 //!  record   key length u32 │ row length u32 │ key │ row
 //!  row      a value behind the other: a byte for its kind, then
 //!           integers, floats  8 bytes        texts      length u32, bytes
+//!           small integers    4 bytes
 //!           dates and times   8 bytes, and   decimals   scale, coefficient 16 bytes; or its digits as a text
 //!                             the digits shown
 //! ```
@@ -18,7 +19,7 @@ use std::borrow::Cow;
 use tidemark_engine::Spool;
 
 /// What stands before a record.
-const HEAD_LEN: usize = 8;
+pub const HEAD_LEN: usize = 8;
 
 /// A record is read from its spool in pieces of at least this many bytes.
 const BLOCK_LEN: usize = 4096;
@@ -37,6 +38,7 @@ mod kind {
     pub const DATE_TIME: u8 = 10;
     pub const MEMBER: u8 = 11;
     pub const JSON: u8 = 12;
+    pub const SMALL_INT: u8 = 13;
 }
 
 fn damaged() -> SqlError {
@@ -50,49 +52,55 @@ fn put_text(text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends a row.
-pub fn encode(row: &[Value], out: &mut Vec<u8>) {
-    for value in row {
-        let mut fixed = |kind: u8, bytes: &[u8]| {
-            out.push(kind);
-            out.extend_from_slice(bytes);
-        };
-        match value {
-            Val::Null => fixed(kind::NULL, &[]),
-            Val::Int(v) => fixed(kind::INT, &v.to_le_bytes()),
-            Val::UInt(v) => fixed(kind::UINT, &v.to_le_bytes()),
-            Val::Float(v) => fixed(kind::FLOAT, &v.to_le_bytes()),
-            Val::Double(v) => fixed(kind::DOUBLE, &v.to_le_bytes()),
-            Val::Decimal(v) => match v.coefficient() {
-                Some(coefficient) => {
-                    fixed(kind::DECIMAL, &[v.scale()]);
-                    out.extend_from_slice(&coefficient.to_le_bytes());
-                }
-                None => {
-                    fixed(kind::BIG_DECIMAL, &[]);
-                    put_text(v.to_string().as_bytes(), out);
-                }
-            },
-            Val::Str(text) => {
-                fixed(kind::TEXT, &[]);
-                put_text(text, out);
+fn encode(row: &[Value], out: &mut Vec<u8>) {
+    row.iter().for_each(|value| encode_value(value, out));
+}
+
+/// Appends a value.
+pub fn encode_value(value: &Val, out: &mut Vec<u8>) {
+    let mut fixed = |kind: u8, bytes: &[u8]| {
+        out.push(kind);
+        out.extend_from_slice(bytes);
+    };
+    match value {
+        Val::Null => fixed(kind::NULL, &[]),
+        Val::Int(v) => match i32::try_from(*v) {
+            Ok(small) => fixed(kind::SMALL_INT, &small.to_le_bytes()),
+            Err(_) => fixed(kind::INT, &v.to_le_bytes()),
+        },
+        Val::UInt(v) => fixed(kind::UINT, &v.to_le_bytes()),
+        Val::Float(v) => fixed(kind::FLOAT, &v.to_le_bytes()),
+        Val::Double(v) => fixed(kind::DOUBLE, &v.to_le_bytes()),
+        Val::Decimal(v) => match v.coefficient() {
+            Some(coefficient) => {
+                fixed(kind::DECIMAL, &[v.scale()]);
+                out.extend_from_slice(&coefficient.to_le_bytes());
             }
-            Val::Json(text) => {
-                fixed(kind::JSON, &[]);
-                put_text(text, out);
+            None => {
+                fixed(kind::BIG_DECIMAL, &[]);
+                put_text(v.to_string().as_bytes(), out);
             }
-            Val::Date(v) => fixed(kind::DATE, &v.pack().to_le_bytes()),
-            Val::Time(v) => {
-                fixed(kind::TIME, &v.micros.to_le_bytes());
-                out.push(v.fsp);
-            }
-            Val::DateTime(v) => {
-                fixed(kind::DATE_TIME, &v.pack().to_le_bytes());
-                out.push(v.fsp);
-            }
-            Val::Member(n, text) => {
-                fixed(kind::MEMBER, &n.to_le_bytes());
-                put_text(text, out);
-            }
+        },
+        Val::Str(text) => {
+            fixed(kind::TEXT, &[]);
+            put_text(text, out);
+        }
+        Val::Json(text) => {
+            fixed(kind::JSON, &[]);
+            put_text(text, out);
+        }
+        Val::Date(v) => fixed(kind::DATE, &v.pack().to_le_bytes()),
+        Val::Time(v) => {
+            fixed(kind::TIME, &v.micros.to_le_bytes());
+            out.push(v.fsp);
+        }
+        Val::DateTime(v) => {
+            fixed(kind::DATE_TIME, &v.pack().to_le_bytes());
+            out.push(v.fsp);
+        }
+        Val::Member(n, text) => {
+            fixed(kind::MEMBER, &n.to_le_bytes());
+            put_text(text, out);
         }
     }
 }
@@ -135,6 +143,7 @@ impl<'b> Rest<'b> {
         Ok(match self.u8()? {
             kind::NULL => Val::Null,
             kind::INT => Val::Int(self.u64()? as i64),
+            kind::SMALL_INT => Val::Int(i64::from(i32::from_le_bytes(self.array()?))),
             kind::UINT => Val::UInt(self.u64()?),
             kind::FLOAT => Val::Float(f32::from_le_bytes(self.array()?)),
             kind::DOUBLE => Val::Double(f64::from_le_bytes(self.array()?)),
@@ -179,12 +188,29 @@ pub fn decode(bytes: &[u8], row: &mut Vec<Value>) -> Result<()> {
     Ok(())
 }
 
+/// What stands before a record of these lengths.
+pub fn head(key_len: usize, row_len: usize) -> Result<[u8; HEAD_LEN]> {
+    let [key_len, row_len] = [key_len, row_len].map(u32::try_from);
+    let mut head = [0; HEAD_LEN];
+    head[..4].copy_from_slice(&key_len.map_err(|_| damaged())?.to_le_bytes());
+    head[4..].copy_from_slice(&row_len.map_err(|_| damaged())?.to_le_bytes());
+    Ok(head)
+}
+
+/// The key and the row of the record at the beginning of some bytes.
+#[inline]
+pub fn parts(record: &[u8]) -> (&[u8], &[u8]) {
+    let (lengths, rest) = record
+        .split_first_chunk::<HEAD_LEN>()
+        .unwrap_or((&[0; HEAD_LEN], &[]));
+    let lengths = u64::from_le_bytes(*lengths);
+    let (key_len, row_len) = (lengths as u32 as usize, (lengths >> 32) as usize);
+    (&rest[..key_len], &rest[key_len..key_len + row_len])
+}
+
 /// Writes a record whose row is encoded already.
 pub fn append_encoded(spool: &mut Spool, key: &[u8], row: &[u8]) -> Result<()> {
-    let mut head = [0; HEAD_LEN];
-    head[..4].copy_from_slice(&(key.len() as u32).to_le_bytes());
-    head[4..].copy_from_slice(&u32::try_from(row.len()).map_err(|_| damaged())?.to_le_bytes());
-    spool.append(&head)?;
+    spool.append(&head(key.len(), row.len())?)?;
     spool.append(key)?;
     spool.append(row)?;
     Ok(())

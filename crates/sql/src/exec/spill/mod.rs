@@ -25,6 +25,7 @@ mod counted;
 mod distinct;
 mod key_set;
 mod keyed_rows;
+mod merge;
 mod partitions;
 mod row_buffer;
 mod rows;
@@ -132,7 +133,7 @@ impl Shares {
 }
 
 /// About what a value takes beside its own size.
-fn heap_bytes(value: &Value) -> usize {
+fn heap_bytes(value: &Val) -> usize {
     match value {
         Val::Str(text) | Val::Json(text) | Val::Member(_, text) if !text.is_empty() => text.len() + 16,
         _ => 0,

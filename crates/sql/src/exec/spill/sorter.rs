@@ -1,23 +1,28 @@
 //! Rows that wait to be sorted.
 //!
-//! Keys stand one after the other in one buffer and values in another, so a row costs no allocation of its own but for
-//! the texts in it. What is sorted are small entries with the first eight bytes of the key in them: most comparisons end
-//! there. Rows with equal keys keep the order in which they came; of distinct rows only the first is kept.
+//! ```text
+//!  records   │ lengths │ key │ row, encoded │ lengths │ key │ row │ …        as they will stand in a run
+//!  entries   the first eight bytes of the key, and where the record stands
+//! ```
+//!
+//! Rows stand one behind the other as bytes, so a row costs no allocation, a run of them goes out as it is, and as many as can be have room in
+//! the share. What is sorted are the entries: most comparisons end at the beginnings of keys. Rows with equal keys keep the order in
+//! which they came; of distinct rows only the first is kept.
 //!
 //! With a limit, or among duplicates, most rows are not wanted. They are dropped whenever the buffer holds twice what was
 //! left the last time, which costs little on the whole and bounds the memory.
 //!
-//! Rows past the share go out as a sorted run. In the end the runs are merged: a heap holds each run's next key, ties go
-//! to the earlier run. Of more than [`FAN_IN`] runs, neighbours are merged into longer ones first.
+//! Rows past the share go out as a sorted run. In the end the runs are merged ([`merge`]). Of more than [`FAN_IN`] runs, neighbours are merged
+//! into longer ones first.
 
-use super::codec::{Reader, append, append_encoded, decode};
+use super::codec::{HEAD_LEN, append_encoded, decode, encode_value, head, parts};
+use super::merge::merge;
 use super::{Room, SortedRun, heap_bytes};
 use crate::context::Counter;
 use crate::error::Result;
+use crate::error::memory::reserve_memory;
+use crate::types::Val;
 use crate::types::Value;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use tidemark_engine::Spool;
 
 /// Fewer rows than this are not worth dropping.
@@ -31,10 +36,21 @@ const RUN_BYTES_MAX: usize = 64 << 20;
 
 #[derive(Clone, Copy)]
 struct Entry {
-    prefix: u64,
-    key: (usize, usize),
-    /// Position among the rows.
-    row: usize,
+    /// See [`beginning`].
+    beginning: u64,
+    /// Where the record begins: earlier rows stand in front.
+    at: usize,
+}
+
+/// The first eight bytes of a key, in the order of keys; a shorter one is filled up.
+#[inline]
+pub(super) fn beginning(key: &[u8]) -> u64 {
+    if let Some(first) = key.first_chunk() {
+        return u64::from_be_bytes(*first);
+    }
+    let mut filled = [0; 8];
+    filled[..key.len()].copy_from_slice(key);
+    u64::from_be_bytes(filled)
 }
 
 /// Rows that wait to be sorted.
@@ -48,36 +64,41 @@ pub struct Sorter<'a> {
     distinct: bool,
     /// How many rows are wanted.
     wanted: usize,
-    keys: Vec<u8>,
-    values: Vec<Value>,
+    /// The key of the next row.
+    key: Vec<u8>,
+    records: Vec<u8>,
     entries: Vec<Entry>,
-    /// What the values take beside their own size.
-    heap: usize,
     /// The number of rows at which those not wanted are dropped.
     drop_at: usize,
     runs: Runs,
-    buffer: Vec<u8>,
 }
 
 impl<'a> Sorter<'a> {
     /// For rows of `width` values, of which the first `wanted` will be wanted. They may take `share` bytes.
     pub fn new(room: Room<'a>, share: usize, width: usize, distinct: bool, wanted: u64) -> Sorter<'a> {
-        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
-        let bounded = distinct || wanted < usize::MAX;
-        Sorter {
+        let mut sorter = Sorter {
             room,
             share: share.min(RUN_BYTES_MAX),
             width,
             distinct,
-            wanted,
-            keys: Vec::new(),
-            values: Vec::new(),
+            wanted: usize::try_from(wanted).unwrap_or(usize::MAX),
+            key: Vec::new(),
+            records: Vec::new(),
             entries: Vec::new(),
-            drop_at: if bounded { DROP_FROM } else { usize::MAX },
-            heap: 0,
+            drop_at: 0,
             runs: Runs::default(),
-            buffer: Vec::new(),
-        }
+        };
+        sorter.drop_at = sorter.next_drop();
+        sorter
+    }
+
+    /// The number of rows at which to drop some, when those there are all wanted.
+    fn next_drop(&self) -> usize {
+        let kept = match self.distinct {
+            true => self.entries.len(),
+            false => self.wanted,
+        };
+        kept.saturating_mul(2).max(DROP_FROM)
     }
 
     /// Whether only the first of rows with equal keys is kept.
@@ -85,28 +106,29 @@ impl<'a> Sorter<'a> {
         self.distinct
     }
 
-    /// The buffer of keys; the next row's is what has been appended to it since the last row.
+    /// The key of the next row, to be appended to.
     pub fn key(&mut self) -> &mut Vec<u8> {
-        &mut self.keys
+        &mut self.key
     }
 
     /// Adds a row, whose key has been appended.
-    pub fn push(&mut self, values: impl Iterator<Item = Result<Value>>) -> Result<()> {
+    pub fn push<'v>(&mut self, values: impl Iterator<Item = Result<Val<'v>>>) -> Result<()> {
+        let at = self.records.len();
+        self.records.extend_from_slice(&head(self.key.len(), 0)?);
+        self.records.extend_from_slice(&self.key);
+        let row_at = self.records.len();
         for value in values {
             let value = value?;
-            self.heap += heap_bytes(&value);
-            self.values.push(value);
+            let _room = reserve_memory(heap_bytes(&value))?;
+            encode_value(&value, &mut self.records);
         }
-        let from = self.entries.last().map_or(0, |last| last.key.1);
-        let key = &self.keys[from..];
-        let mut prefix = [0; 8];
-        let length = key.len().min(8);
-        prefix[..length].copy_from_slice(&key[..length]);
+        let lengths = head(self.key.len(), self.records.len() - row_at)?;
+        self.records[at..at + lengths.len()].copy_from_slice(&lengths);
         self.entries.push(Entry {
-            prefix: u64::from_be_bytes(prefix),
-            key: (from, self.keys.len()),
-            row: self.entries.len(),
+            beginning: beginning(&self.key),
+            at,
         });
+        self.key.clear();
         self.room.check_at(self.entries.len())?;
         if self.entries.len() >= self.drop_at {
             self.drop_unwanted();
@@ -119,9 +141,7 @@ impl<'a> Sorter<'a> {
 
     /// About what the rows in memory take.
     fn bytes(&self) -> usize {
-        self.entries.len() * (size_of::<Entry>() + self.width * size_of::<Value>())
-            + self.keys.len()
-            + self.heap
+        size_of_val(self.entries.as_slice()) + self.records.len()
     }
 
     /// Makes a run of the rows in memory.
@@ -131,51 +151,44 @@ impl<'a> Sorter<'a> {
         let from = spool.len();
         for (n, entry) in self.entries.iter().enumerate() {
             self.room.check_at(n)?;
-            let at = entry.row * self.width;
-            let key = &self.keys[entry.key.0..entry.key.1];
-            append(spool, key, &self.values[at..at + self.width], &mut self.buffer)?;
+            spool.append(record(&self.records, entry))?;
         }
         self.runs.parts.push((from, spool.len()));
-        self.keys.clear();
-        self.values.clear();
         self.entries.clear();
-        self.heap = 0;
-        if self.drop_at < usize::MAX {
-            self.drop_at = DROP_FROM;
-        }
+        self.records.clear();
+        // Room for a long row is not kept for the short ones behind it.
+        self.records.shrink_to(2 * self.share);
+        self.drop_at = self.next_drop();
         Ok(())
     }
 
     fn sort(&mut self) {
-        let keys = &self.keys;
-        let key = |e: &Entry| &keys[e.key.0..e.key.1];
+        let records = &self.records;
+        let key = |e: &Entry| parts(&records[e.at..]).0;
         let order = |a: &Entry, b: &Entry| {
-            let by_prefix = a.prefix.cmp(&b.prefix);
-            by_prefix.then_with(|| key(a).cmp(key(b))).then(a.row.cmp(&b.row))
+            let by_beginning = a.beginning.cmp(&b.beginning);
+            by_beginning
+                .then_with(|| key(a).cmp(key(b)))
+                .then(a.at.cmp(&b.at))
         };
         self.entries.sort_unstable_by(order);
         if self.distinct {
             self.entries
-                .dedup_by(|a, b| a.prefix == b.prefix && key(a) == key(b));
+                .dedup_by(|a, b| a.beginning == b.beginning && key(a) == key(b));
         }
         self.entries.truncate(self.wanted);
     }
 
     fn drop_unwanted(&mut self) {
         self.sort();
-        let mut keys = Vec::new();
-        let mut values = Vec::with_capacity(self.entries.len() * self.width);
-        for (row, entry) in self.entries.iter_mut().enumerate() {
-            let from = keys.len();
-            keys.extend_from_slice(&self.keys[entry.key.0..entry.key.1]);
-            entry.key = (from, keys.len());
-            let old = entry.row * self.width;
-            values.extend(self.values[old..old + self.width].iter_mut().map(std::mem::take));
-            entry.row = row;
+        let mut kept = Vec::with_capacity(self.entries.iter().map(|e| record(&self.records, e).len()).sum());
+        for entry in &mut self.entries {
+            let at = kept.len();
+            kept.extend_from_slice(record(&self.records, entry));
+            entry.at = at;
         }
-        self.heap = values.iter().map(heap_bytes).sum();
-        (self.keys, self.values) = (keys, values);
-        self.drop_at = (2 * self.entries.len()).max(DROP_FROM);
+        self.records = kept;
+        self.drop_at = self.next_drop();
     }
 
     /// Sorts, and hands out the rows until `f` wants no more. Returns how many there were, or were handed out.
@@ -185,12 +198,13 @@ impl<'a> Sorter<'a> {
 
     /// The same, with the key of each row.
     pub fn finish_with_keys(mut self, mut f: impl FnMut(&[u8], &[Value]) -> Result<bool>) -> Result<usize> {
+        let mut row = Vec::with_capacity(self.width);
         if self.runs.parts.is_empty() {
             self.sort();
             for entry in &self.entries {
-                let at = entry.row * self.width;
-                let key = &self.keys[entry.key.0..entry.key.1];
-                if !f(key, &self.values[at..at + self.width])? {
+                let (key, encoded) = parts(&self.records[entry.at..]);
+                decode(encoded, &mut row)?;
+                if !f(key, &row)? {
                     break;
                 }
             }
@@ -200,7 +214,7 @@ impl<'a> Sorter<'a> {
         if wanted == 0 {
             return Ok(0);
         }
-        let (mut row, mut rows, mut more) = (Vec::new(), 0, true);
+        let (mut rows, mut more) = (0, true);
         self.merged(&mut |key, encoded| {
             rows += 1;
             // Behind the last one handed out they are only counted.
@@ -245,6 +259,12 @@ impl<'a> Sorter<'a> {
     }
 }
 
+/// The bytes of an entry's record.
+fn record<'r>(records: &'r [u8], entry: &Entry) -> &'r [u8] {
+    let (key, row) = parts(&records[entry.at..]);
+    &records[entry.at..][..HEAD_LEN + key.len() + row.len()]
+}
+
 /// Sorted runs, in the order in which their rows came.
 #[derive(Default)]
 struct Runs {
@@ -274,71 +294,4 @@ impl Runs {
             parts,
         })
     }
-}
-
-/// A run's next record.
-struct Head {
-    reader: Reader,
-    /// Which run it is: of equal keys the earlier comes first.
-    run: usize,
-}
-
-impl Ord for Head {
-    /// The greatest, which a heap has at its top, is the one that comes first.
-    fn cmp(&self, other: &Head) -> Ordering {
-        let by_key = other.reader.key().cmp(self.reader.key());
-        by_key.then(other.run.cmp(&self.run))
-    }
-}
-
-impl PartialOrd for Head {
-    fn partial_cmp(&self, other: &Head) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Head {
-    fn eq(&self, other: &Head) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Head {}
-
-/// Hands out the records of some runs in order, until `f` wants no more.
-fn merge(
-    room: Room,
-    spool: &Spool,
-    parts: &[(u64, u64)],
-    distinct: bool,
-    f: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool>,
-) -> Result<()> {
-    let mut heads = BinaryHeap::with_capacity(parts.len());
-    for (run, (from, end)) in parts.iter().enumerate() {
-        let mut reader = Reader::new(*from, *end);
-        if reader.advance(spool)? {
-            heads.push(Head { reader, run });
-        }
-    }
-    let mut last: Option<Vec<u8>> = None;
-    let mut records = 0;
-    while let Some(mut head) = heads.peek_mut() {
-        room.check_at(records)?;
-        records += 1;
-        let key = head.reader.key();
-        if !(distinct && last.as_deref() == Some(key)) {
-            if !f(key, head.reader.row())? {
-                return Ok(());
-            }
-            if distinct {
-                let last = last.get_or_insert_default();
-                last.clear();
-                last.extend_from_slice(head.reader.key());
-            }
-        }
-        if !head.reader.advance(spool)? {
-            PeekMut::pop(head);
-        }
-    }
-    Ok(())
 }

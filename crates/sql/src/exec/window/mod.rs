@@ -75,14 +75,14 @@ impl<'w, 'a> Windows<'w, 'a> {
         let Some(first) = self.passes.first_mut() else {
             return Ok(true);
         };
-        let kept = self.plan.keep.iter().map(|slot| row.column(*slot).into_owned());
+        let kept = self.plan.keep.iter().map(|slot| row.column(*slot));
         if let Some(sorter) = &mut first.sorter {
             append_key(first.plan, row, scope, sorter.key())?;
             sorter.push(kept.map(Ok))?;
             return Ok(true);
         }
         self.row.clear();
-        self.row.extend(kept);
+        self.row.extend(kept.map(Val::into_owned));
         let row = WindowRow {
             slots: &self.slots,
             values: &self.row,
@@ -122,7 +122,7 @@ fn feed(passes: &mut [Pass], row: &WindowRow, scope: QueryScope, to: RowsTo) -> 
     if let Some(sorter) = &mut pass.sorter {
         append_key(pass.plan, row, scope, sorter.key())?;
         let values = row.values.iter().chain(row.fresh);
-        sorter.push(values.cloned().map(Ok))?;
+        sorter.push(values.map(|value| Ok(value.borrowed())))?;
         return Ok(true);
     }
     pass.key.clear();

@@ -12,6 +12,8 @@
 
 mod parts;
 
+pub use parts::Merging;
+
 use super::build::{as_bits, as_number, as_text, json_as_double};
 use super::compare::compare_values;
 use super::concat::Concat;
@@ -399,6 +401,28 @@ enum State {
         mean: f64,
         squares: f64,
     },
+    /// Of a part of the rows: the numbers that are still to be added or to vary ([`parts`]).
+    Numbers(Vec<f64>),
+}
+
+impl State {
+    /// Takes in a number, where it is about doubles.
+    fn add_number(&mut self, number: f64) {
+        match self {
+            State::Double { sum, count } => {
+                *sum += number;
+                *count += 1;
+            }
+            State::Variance { count, mean, squares } => {
+                *count += 1;
+                let before = number - *mean;
+                *mean += before / *count as f64;
+                *squares += before * (number - *mean);
+            }
+            State::Numbers(numbers) => numbers.push(number),
+            _ => {}
+        }
+    }
 }
 
 impl Accumulator {
@@ -487,6 +511,7 @@ impl Accumulator {
             State::Concat(texts) => texts.held_bytes(),
             State::Elements(list) => list.len() * size_of::<Json>(),
             State::Members(members) => members.len() * size_of::<(String, Json)>(),
+            State::Numbers(numbers) => numbers.capacity() * size_of::<f64>(),
             _ => 0,
         }
     }
@@ -494,6 +519,13 @@ impl Accumulator {
     /// Takes in what was read of a row.
     pub fn take(&mut self, inputs: Inputs, spec: &Aggregate, env: &Env) -> Result<()> {
         let Inputs { first: value, rest } = inputs;
+        if matches!(
+            self.state,
+            State::Double { .. } | State::Variance { .. } | State::Numbers(_)
+        ) {
+            self.state.add_number(value.to_f64(env)?);
+            return Ok(());
+        }
         match &mut self.state {
             State::Count(n) => *n += 1,
             State::Exact { int, decimal, count } => {
@@ -502,14 +534,16 @@ impl Accumulator {
                     Val::Int(v) => *int += v as i128,
                     Val::UInt(v) => *int += v as i128,
                     other => {
-                        let d = other.to_decimal(env)?;
-                        *decimal = Some(decimal.as_ref().map_or(d.clone(), |sum| sum.add(&d)));
+                        let more = match other {
+                            Val::Decimal(d) => d,
+                            other => other.to_decimal(env)?,
+                        };
+                        *decimal = Some(match decimal {
+                            Some(sum) => sum.add(&more),
+                            None => more,
+                        });
                     }
                 }
-            }
-            State::Double { sum, count } => {
-                *sum += value.to_f64(env)?;
-                *count += 1;
             }
             State::Best(best) => {
                 if spec.replaces(&value, best.as_ref(), env)? {
@@ -531,13 +565,7 @@ impl Accumulator {
                     _ => *bits ^= value,
                 }
             }
-            State::Variance { count, mean, squares } => {
-                let x = value.to_f64(env)?;
-                *count += 1;
-                let before = x - *mean;
-                *mean += before / *count as f64;
-                *squares += before * (x - *mean);
-            }
+            State::Double { .. } | State::Variance { .. } | State::Numbers(_) => {}
         }
         Ok(())
     }
@@ -563,6 +591,13 @@ impl Accumulator {
                 let increment = ctx.env.div_precision_increment;
                 let average = sum.div(&Decimal::from(count), increment).unwrap_or(Decimal::ZERO);
                 Val::Decimal(average.round(spec.ty.scale))
+            }
+            State::Numbers(numbers) => {
+                let mut all = spec.accumulator();
+                numbers
+                    .into_iter()
+                    .for_each(|number| all.state.add_number(number));
+                return all.finish(spec, ctx);
             }
             State::Double { sum, count } => {
                 if !sum.is_finite() {

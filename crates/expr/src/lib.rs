@@ -59,7 +59,7 @@ pub mod print;
 mod scope;
 mod window;
 
-pub use aggregate::{Accumulator, AggFunc, Aggregate, Inputs};
+pub use aggregate::{Accumulator, AggFunc, Aggregate, Inputs, Merging};
 pub use bind::{Binder, Hooks, PlainHooks, array_out_of_place};
 pub use build::{BindCtx, DateConstant};
 pub use column_type::{ROW_BYTES_MAX, collation, column_type};

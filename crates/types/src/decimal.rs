@@ -167,11 +167,11 @@ impl Decimal {
 
     /// The coefficient this number has at a larger scale.
     fn coefficient_at(&self, scale: u8) -> Option<i128> {
-        let by = scale.checked_sub(self.scale())? as u32;
-        if by > 38 {
-            return None;
+        match scale.checked_sub(self.scale())? {
+            0 => self.small(),
+            by @ 1..=38 => self.small()?.checked_mul(pow10(by.into())),
+            _ => None,
         }
-        self.small()?.checked_mul(pow10(by))
     }
 
     fn big_at(&self, scale: u8) -> BigInt {

@@ -1,26 +1,49 @@
 //! Accumulators of parts of the rows, merged into what all of the rows give.
 //!
 //! A ROLLUP groups by all keys first and merges those groups into the coarser ones, so that a row is looked at once,
-//! not once for each level. That is right only if the merged result is exactly that of the rows one by one, in their order.
-//! It is for counts, exact sums, extremes and bits. Sums of doubles and variances round otherwise in another order, and
-//! texts and documents would be copied at each level.
+//! not once for each level. That is right only if the merged result is exactly that of the rows one by one, in their order: see [`Merging`].
 
 use super::{Accumulator, AggFunc, Aggregate, Env, NumKind, State, number_kind};
 use tidemark_types::error::Result;
 use tidemark_types::{Decimal, Val, Value};
 
+/// How accumulators of consecutive parts of the rows are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merging {
+    /// By what each has come to: counts, exact sums, extremes and bits.
+    States,
+    /// By the numbers that each has kept ([`Aggregate::part`]), one by one in the order of rows: sums of doubles and variances round
+    /// otherwise in another order.
+    Numbers,
+    /// Not at all: with DISTINCT a value may be in two parts, and texts and documents would be copied.
+    No,
+}
+
 impl Aggregate {
-    /// Whether accumulators of consecutive parts of the rows can be merged. Not with DISTINCT: a value may be in two parts.
-    pub fn is_mergeable(&self) -> bool {
-        let merges = match self.func {
-            AggFunc::CountRows | AggFunc::Count => true,
-            AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => true,
-            AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => true,
-            AggFunc::Sum | AggFunc::Avg => number_kind(&self.args[0].ty) != NumKind::Double,
-            AggFunc::GroupConcat | AggFunc::JsonArray | AggFunc::JsonObject => false,
-            AggFunc::StdPop | AggFunc::StdSamp | AggFunc::VarPop | AggFunc::VarSamp => false,
-        };
-        merges && !self.distinct
+    /// How its accumulators are merged.
+    pub fn merging(&self) -> Merging {
+        match self.func {
+            _ if self.distinct => Merging::No,
+            AggFunc::CountRows | AggFunc::Count => Merging::States,
+            AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => Merging::States,
+            AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => Merging::States,
+            AggFunc::Sum | AggFunc::Avg => match number_kind(&self.args[0].ty) {
+                NumKind::Double => Merging::Numbers,
+                _ => Merging::States,
+            },
+            AggFunc::GroupConcat | AggFunc::JsonArray | AggFunc::JsonObject => Merging::No,
+            AggFunc::StdPop | AggFunc::StdSamp | AggFunc::VarPop | AggFunc::VarSamp => Merging::Numbers,
+        }
+    }
+
+    /// The state of a part before its first row.
+    pub fn part(&self) -> Accumulator {
+        match self.merging() {
+            Merging::Numbers => Accumulator {
+                state: State::Numbers(Vec::new()),
+            },
+            _ => self.accumulator(),
+        }
     }
 }
 
@@ -28,7 +51,7 @@ impl Accumulator {
     /// How many values [`Accumulator::to_values`] makes.
     pub const VALUES: usize = 2;
 
-    /// Takes in all that another one has taken in, of rows that come later. Only where [`Aggregate::is_mergeable`].
+    /// Takes in all that that of a part has taken in, of rows that come later. Not for [`Merging::No`].
     pub fn merge(&mut self, later: &Accumulator, spec: &Aggregate, env: &Env) -> Result<()> {
         match (&mut self.state, &later.state) {
             (State::Count(n), State::Count(more)) => *n += more,
@@ -52,6 +75,7 @@ impl Accumulator {
             (State::Best(best), State::Best(Some(value))) if spec.replaces(value, best.as_ref(), env)? => {
                 *best = Some(value.clone());
             }
+            (state, State::Numbers(numbers)) => numbers.iter().for_each(|number| state.add_number(*number)),
             (State::Bits(bits), State::Bits(more)) => match spec.func {
                 AggFunc::BitAnd => *bits &= more,
                 AggFunc::BitOr => *bits |= more,
@@ -62,7 +86,7 @@ impl Accumulator {
         Ok(())
     }
 
-    /// Its state as values, to be put aside. Only where [`Aggregate::is_mergeable`].
+    /// The state of a part as values, to be put aside. Not for [`Merging::No`].
     pub fn to_values(&self) -> [Value; Accumulator::VALUES] {
         match &self.state {
             State::Count(n) => [Val::UInt(*n), Val::Null],
@@ -73,13 +97,17 @@ impl Accumulator {
             }
             State::Best(Some(value)) => [value.clone(), Val::Null],
             State::Bits(bits) => [Val::UInt(*bits), Val::Null],
+            State::Numbers(numbers) => {
+                let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+                [Val::Str(bytes.into()), Val::Null]
+            }
             _ => [Val::Null, Val::Null],
         }
     }
 
-    /// The accumulator of at least one row that was put aside as these values.
+    /// The accumulator of a part of at least one row that was put aside as these values.
     pub fn of_values(spec: &Aggregate, [first, second]: [Value; Accumulator::VALUES]) -> Accumulator {
-        let mut accumulator = spec.accumulator();
+        let mut accumulator = spec.part();
         match (&mut accumulator.state, first, second) {
             (State::Count(n), Val::UInt(rows), _) => *n = rows,
             (State::Exact { decimal, count, .. }, Val::Decimal(sum), Val::UInt(rows)) => {
@@ -89,6 +117,10 @@ impl Accumulator {
             (State::Best(_), Val::Null, _) if spec.func != AggFunc::AnyValue => {}
             (State::Best(best), value, _) => *best = Some(value),
             (State::Bits(bits), Val::UInt(value), _) => *bits = value,
+            (State::Numbers(numbers), Val::Str(bytes), _) => {
+                let bytes = bytes.as_chunks().0.iter();
+                numbers.extend(bytes.map(|bytes| f64::from_le_bytes(*bytes)));
+            }
             _ => {}
         }
         accumulator

@@ -15,7 +15,7 @@ use super::select::End;
 use super::spill::{Distinct, Novelty, Partitions, Room, row_bytes};
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::Result;
-use crate::expr::{Accumulator, Aggregate, Env, EvalCtx, Expr, Inputs, Row};
+use crate::expr::{Accumulator, Aggregate, Env, EvalCtx, Expr, Inputs, Merging, Row};
 use crate::plan::rollup::RollupPlan;
 use crate::plan::{GroupPlan, SelectPlan};
 use crate::types::sort::sort_key;
@@ -47,22 +47,23 @@ pub(super) struct Groups<'g, 'a> {
     /// The values that aggregates with DISTINCT have taken in, and the key of one.
     values: Distinct<'a>,
     value_key: Vec<u8>,
+    /// Each group is a part of one.
+    parts: bool,
+    /// A level of a ROLLUP to which a finer one hands its groups: rows are taken in only for what cannot be merged by states.
+    coarse: bool,
+    /// A group that has gone on, whose room the next one has.
+    spare: Group,
+    /// What the aggregates of a group have come to.
+    finished: Vec<Value>,
 }
 
+#[derive(Default)]
 pub(super) struct Group {
     first: Vec<Value>,
     accumulators: Vec<Accumulator>,
 }
 
 impl Group {
-    fn new(plan: &GroupPlan, row: Option<&dyn Row>) -> Group {
-        let kept = |slot: &usize| row.map_or(Value::Null, |row| row.column(*slot).into_owned());
-        Group {
-            first: plan.keep.iter().map(kept).collect(),
-            accumulators: plan.aggregates.iter().map(|a| a.accumulator()).collect(),
-        }
-    }
-
     /// Of what was put aside by [`Group::values`].
     pub fn of_values(plan: &GroupPlan, values: &[Value]) -> Group {
         let (first, states) = values.split_at(plan.keep.len());
@@ -84,7 +85,7 @@ impl Group {
         plan.keep.len() + plan.aggregates.len() * Accumulator::VALUES
     }
 
-    /// All of it as values, if its aggregates are such as can be merged.
+    /// All of it as values, if it is a part whose aggregates can all be merged.
     pub fn values(self) -> impl Iterator<Item = Value> {
         let states = self.accumulators.into_iter();
         self.first
@@ -122,6 +123,15 @@ impl<'g, 'a> Groups<'g, 'a> {
     ) -> Groups<'g, 'a> {
         Groups {
             keys: &plan.keys[..keys],
+            coarse: keys < plan.keys.len(),
+            ..Groups::new(exec, select, plan)
+        }
+    }
+
+    /// The same whose groups are put aside, and merged into others.
+    pub fn of_parts(exec: &Exec<'a, '_>, select: &'g SelectPlan, plan: &'g GroupPlan) -> Groups<'g, 'a> {
+        Groups {
+            parts: true,
             ..Groups::new(exec, select, plan)
         }
     }
@@ -148,7 +158,25 @@ impl<'g, 'a> Groups<'g, 'a> {
             later: None,
             values: Distinct::new(room, share),
             value_key: Vec::new(),
+            parts: false,
+            coarse: false,
+            spare: Group::default(),
+            finished: Vec::new(),
         }
+    }
+
+    /// A group of which this is the first row.
+    fn begin(&mut self, row: Option<&dyn Row>) -> Group {
+        let mut group = std::mem::take(&mut self.spare);
+        let kept = |slot: &usize| row.map_or(Value::Null, |row| row.column(*slot).into_owned());
+        group.first.extend(self.plan.keep.iter().map(kept));
+        let aggregates = self.plan.aggregates.iter();
+        let state = |aggregate: &Aggregate| match self.parts {
+            true => aggregate.part(),
+            false => aggregate.accumulator(),
+        };
+        group.accumulators.extend(aggregates.map(state));
+        group
     }
 
     /// What the groups are made by.
@@ -179,20 +207,23 @@ impl<'g, 'a> Groups<'g, 'a> {
     /// Takes a row into the one group in hand, whatever its key.
     pub fn take_in_hand(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<()> {
         if self.groups.is_empty() {
-            self.groups.push(Group::new(self.plan, Some(row)));
+            let group = self.begin(Some(row));
+            self.groups.push(group);
         }
         self.update(0, ctx)
     }
 
-    /// Takes all rows of a group that has more keys into the one in hand.
-    pub fn merge_in_hand(&mut self, finer: &Group, scope: QueryScope) -> Result<()> {
+    /// Takes all rows of a part, or of a group that has more keys, into the one in hand, as far as aggregates merge in one of some ways.
+    pub fn merge_in_hand(&mut self, finer: &Group, ways: &[Merging], scope: QueryScope) -> Result<()> {
         if self.groups.is_empty() {
-            let row = finer.row(self.plan, scope);
-            self.groups.push(Group::new(self.plan, Some(&row)));
+            let group = self.begin(Some(&finer.row(self.plan, scope)));
+            self.groups.push(group);
         }
         let sums = self.groups[0].accumulators.iter_mut().zip(&finer.accumulators);
         for ((sum, part), aggregate) in sums.zip(&self.plan.aggregates) {
-            sum.merge(part, aggregate, scope.env)?;
+            if ways.contains(&aggregate.merging()) {
+                sum.merge(part, aggregate, scope.env)?;
+            }
         }
         Ok(())
     }
@@ -263,7 +294,7 @@ impl<'g, 'a> Groups<'g, 'a> {
     /// Adds the group of the row's key; returns where it is.
     fn add(&mut self, row: &dyn Row) -> Result<usize> {
         self.room.check_at(self.groups.len())?;
-        let group = Group::new(self.plan, Some(row));
+        let group = self.begin(Some(row));
         self.bytes += group.bytes() + self.key.len();
         let at = self.groups.len();
         self.groups.push(group);
@@ -274,6 +305,9 @@ impl<'g, 'a> Groups<'g, 'a> {
     /// Takes a row into a group.
     fn update(&mut self, at: usize, ctx: &EvalCtx) -> Result<()> {
         for (n, aggregate) in self.plan.aggregates.iter().enumerate() {
+            if self.coarse && aggregate.merging() == Merging::States {
+                continue;
+            }
             let held = self.groups[at].accumulators[n].held_bytes();
             match aggregate.distinct {
                 true => self.update_distinct(at, n, aggregate, ctx)?,
@@ -306,6 +340,9 @@ impl<'g, 'a> Groups<'g, 'a> {
 
     /// Takes in the values that had to wait; for groups that have all their rows.
     fn take_waiting(&mut self, env: &Env) -> Result<()> {
+        if !self.plan.aggregates.iter().any(|aggregate| aggregate.distinct) {
+            return Ok(());
+        }
         let none = Distinct::new(self.room, self.share);
         let (plan, groups) = (self.plan, &mut self.groups);
         std::mem::replace(&mut self.values, none).finish(&mut |row| {
@@ -325,7 +362,8 @@ impl<'g, 'a> Groups<'g, 'a> {
     /// The input has ended: all groups go on as rows.
     pub fn finish(mut self, scope: QueryScope, end: &mut End, out: &mut dyn Output) -> Result<ScanControl> {
         if self.groups.is_empty() && self.keys.is_empty() {
-            self.groups.push(Group::new(self.plan, None));
+            let group = self.begin(None);
+            self.groups.push(group);
         }
         self.take_waiting(scope.env)?;
         for (n, group) in std::mem::take(&mut self.groups).into_iter().enumerate() {
@@ -389,25 +427,19 @@ impl<'g, 'a> Groups<'g, 'a> {
 
     /// Hands a group on as a row.
     pub fn emit(
-        &self,
-        group: Group,
+        &mut self,
+        mut group: Group,
         scope: QueryScope,
         end: &mut End,
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
         let ctx = scope.env.ctx();
-        let Group { first, accumulators } = group;
-        let finished = accumulators
-            .into_iter()
-            .zip(&self.plan.aggregates)
-            .map(|(a, spec)| a.finish(spec, &ctx));
-        let mut aggregates = finished.collect::<Result<Vec<_>>>()?;
-        let begun = GroupRow {
-            keep: &self.plan.keep,
-            first: &first,
-            aggregates: &[],
-            outer: scope.outer,
-        };
+        let mut aggregates = std::mem::take(&mut self.finished);
+        aggregates.clear();
+        for (accumulator, spec) in group.accumulators.drain(..).zip(&self.plan.aggregates) {
+            aggregates.push(accumulator.finish(spec, &ctx)?);
+        }
+        let begun = group.row(self.plan, scope);
         if let Some(rollup) = &self.plan.rollup {
             self.add_keys(rollup, &begun, scope, &mut aggregates)?;
         }
@@ -419,11 +451,13 @@ impl<'g, 'a> Groups<'g, 'a> {
             row: &row,
             env: scope.env,
         };
-        if let Some(having) = &self.select.having
-            && !having.is_true(&ctx)?
-        {
-            return Ok(ScanControl::Next);
-        }
-        end.row(&ctx, scope, out)
+        let flow = match &self.select.having {
+            Some(having) if !having.is_true(&ctx)? => ScanControl::Next,
+            _ => end.row(&ctx, scope, out)?,
+        };
+        self.finished = aggregates;
+        group.first.clear();
+        self.spare = group;
+        Ok(flow)
     }
 }

@@ -8,14 +8,13 @@
 //!  (end)        ──▶            2 x                 2 NULL          NULL NULL
 //! ```
 //!
-//! Rows come in order, and each level has one group in hand: it ends when one of its keys changes. What it takes depends on the aggregates
-//! ([`Aggregate::is_mergeable`](crate::expr::Aggregate::is_mergeable)):
+//! Rows come in order, and each level has one group in hand: it ends when one of its keys changes. What it takes depends on how each aggregate
+//! merges ([`Merging`]): groups that end at the finer level, or parts of the finest one, or rows.
 //!
-//! - *All can be merged*: rows are grouped by all keys, in a hash table if they come in no order; a level takes the groups that end at
-//!   the finer one. So a row is looked at once, and it is groups that are sorted. When the table is full, its groups go to the
-//!   sorter and it begins anew: parts of one group meet again in order of their keys, the earlier one first. If hardly two
-//!   rows were of one group, then or among the first rows, those that follow go to the sorter as they are.
-//! - *Some cannot* (DISTINCT, GROUP_CONCAT, sums of doubles): rows are sorted, and every level takes every row.
+//! Rows that come in no order are grouped by all keys in a hash table, if all aggregates merge. So a row is looked at once, and it is
+//! groups that are sorted. When the table is full, its groups go to the sorter and it begins anew: parts of one group
+//! meet again in order of their keys, the earlier one first. If hardly two rows were of one group, then or among the first rows, those that follow go to the
+//! sorter as they are. If some aggregates do not merge (DISTINCT, GROUP_CONCAT), all rows do.
 
 use super::groups::{Group, Groups};
 use super::output::Output;
@@ -24,7 +23,7 @@ use super::select::End;
 use super::spill::Sorter;
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::Result;
-use crate::expr::{Aggregate, EvalCtx};
+use crate::expr::{EvalCtx, Merging};
 use crate::plan::{GroupPlan, SelectPlan};
 use crate::types::sort::{order_key, sort_key};
 use crate::types::{Val, Value};
@@ -53,23 +52,25 @@ enum Waiting<'g, 'a> {
 impl<'g, 'a> Rollup<'g, 'a> {
     /// No rows yet.
     pub fn new(exec: &Exec<'a, '_>, select: &'g SelectPlan, plan: &'g GroupPlan) -> Rollup<'g, 'a> {
-        let merges = plan.aggregates.iter().all(Aggregate::is_mergeable);
+        let merge = |ways: &[Merging]| plan.aggregates.iter().all(|a| ways.contains(&a.merging()));
         let level = |keys: usize| Groups::of_level(exec, select, plan, keys);
         Rollup {
             plan,
             levels: Levels {
                 plan,
                 groups: (0..=plan.keys.len()).map(level).collect(),
-                merges,
+                rows_to_all: !merge(&[Merging::States]),
                 key: Key::default(),
                 current: Key::default(),
                 sorted: None,
                 row: vec![Value::Null; select.width],
             },
-            waiting: match (plan.sorted, merges) {
-                (true, _) => Waiting::No,
-                (false, false) => Waiting::Rows(Box::new(sorter(exec, plan.slots.len()))),
-                (false, true) => Waiting::Parts(Box::new(Parts::new(exec, select, plan))),
+            waiting: match plan.sorted {
+                true => Waiting::No,
+                false if merge(&[Merging::States, Merging::Numbers]) => {
+                    Waiting::Parts(Box::new(Parts::new(exec, select, plan)))
+                }
+                false => Waiting::Rows(Box::new(sorter(exec, plan.slots.len()))),
             },
         }
     }
@@ -144,7 +145,7 @@ impl<'g, 'a> Parts<'g, 'a> {
     fn new(exec: &Exec<'a, '_>, select: &'g SelectPlan, plan: &'g GroupPlan) -> Parts<'g, 'a> {
         let width = 1 + Group::width(plan).max(plan.slots.len());
         Parts {
-            finest: Groups::new(exec, select, plan),
+            finest: Groups::of_parts(exec, select, plan),
             rows: 0,
             first: true,
             direct: false,
@@ -254,8 +255,8 @@ impl Key {
 struct Levels<'g, 'a> {
     plan: &'g GroupPlan,
     groups: Vec<Groups<'g, 'a>>,
-    /// A level takes the groups of the finer one, not the rows.
-    merges: bool,
+    /// Not the finest level alone takes rows: for some aggregates all do.
+    rows_to_all: bool,
     /// A row's keys, and those of the row before.
     key: Key,
     current: Key,
@@ -281,9 +282,9 @@ impl Levels<'_, '_> {
 
     /// Takes a row into the groups in hand.
     fn add(&mut self, ctx: &EvalCtx) -> Result<()> {
-        let takes = match self.merges {
-            true => self.groups.len() - 1,
-            false => 0,
+        let takes = match self.rows_to_all {
+            true => 0,
+            false => self.groups.len() - 1,
         };
         let mut takes = self.groups[takes..].iter_mut();
         takes.try_for_each(|groups| groups.take_in_hand(ctx.row, ctx))
@@ -334,7 +335,11 @@ impl Levels<'_, '_> {
             false => self.turn_to(&EvalCtx { row, env: scope.env }, scope, end, out)?,
         };
         let finest = self.groups.len() - 1;
-        self.groups[finest].merge_in_hand(part, scope)?;
+        self.groups[finest].merge_in_hand(part, &[Merging::States, Merging::Numbers], scope)?;
+        if self.rows_to_all {
+            let mut coarser = self.groups[..finest].iter_mut();
+            coarser.try_for_each(|groups| groups.merge_in_hand(part, &[Merging::Numbers], scope))?;
+        }
         Ok(flow)
     }
 
@@ -376,9 +381,7 @@ impl Levels<'_, '_> {
             let Some(group) = self.groups[level].end(scope.env)? else {
                 continue;
             };
-            if self.merges {
-                self.groups[level - 1].merge_in_hand(&group, scope)?;
-            }
+            self.groups[level - 1].merge_in_hand(&group, &[Merging::States], scope)?;
             match self.groups[level].emit(group, scope, end, out)? {
                 ScanControl::Stop => return Ok(ScanControl::Stop),
                 ScanControl::Pause => flow = ScanControl::Pause,

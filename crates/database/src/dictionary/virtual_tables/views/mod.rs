@@ -6,9 +6,9 @@
 //! braces is of the second form alone.
 
 mod advice;
+mod owners;
 mod sessions;
 mod usage;
-mod waits;
 
 use crate::parse::ast::{CheckOption, ViewAlgorithm};
 use crate::types::Collation;
@@ -16,12 +16,24 @@ use crate::types::Collation;
 use super::super::ViewDef;
 
 /// A view: its name, its columns (see [`define`](super::define)), its query.
-struct View {
-    name: &'static str,
-    columns: &'static str,
-    query: &'static str,
+struct View<Text = &'static str> {
+    name: Text,
+    columns: Text,
+    query: Text,
     /// It can join the tables of a statement: nothing in it is grouped or put together.
     mergeable: bool,
+}
+
+impl View {
+    /// The same with other texts.
+    fn map(&self, text: impl Fn(&str) -> String) -> View<String> {
+        View {
+            name: text(self.name),
+            columns: text(self.columns),
+            query: text(self.query),
+            mergeable: self.mergeable,
+        }
+    }
 }
 
 /// The database of all of them.
@@ -122,56 +134,6 @@ const VIEWS: &[View] = &[
                 order by s.AVG_TIMER_WAIT desc",
         mergeable: true,
     },
-    View {
-        name: "user_summary_by_statement_type",
-        columns: "user 32?,statement 128?,total uint,total_latency 11?,max_latency 11?,lock_latency 11?,cpu_latency 11?,rows_sent \
-                  uint,rows_examined uint,rows_affected uint,full_scans uint",
-        query: "select ifnull(s.USER, 'background') AS user, substring_index(s.EVENT_NAME, '/', -1) AS statement, \
-                s.COUNT_STAR AS total, time(s.SUM_TIMER_WAIT) AS total_latency, time(s.MAX_TIMER_WAIT) AS max_latency, \
-                time(s.SUM_LOCK_TIME) AS lock_latency, time(s.SUM_CPU_TIME) AS cpu_latency, s.SUM_ROWS_SENT AS rows_sent, \
-                s.SUM_ROWS_EXAMINED AS rows_examined, s.SUM_ROWS_AFFECTED AS rows_affected, s.SUM_NO_INDEX_USED AS full_scans \
-                from performance_schema.events_statements_summary_by_user_by_event_name s where s.SUM_TIMER_WAIT > 0 \
-                order by ifnull(s.USER, 'background'), s.SUM_TIMER_WAIT desc",
-        mergeable: true,
-    },
-    View {
-        name: "host_summary_by_statement_type",
-        columns: "host 255?,statement 128?,total uint,total_latency 11?,max_latency 11?,lock_latency 11?,cpu_latency 11?,rows_sent \
-                  uint,rows_examined uint,rows_affected uint,full_scans uint",
-        query: "select ifnull(s.HOST, 'background') AS host, substring_index(s.EVENT_NAME, '/', -1) AS statement, \
-                s.COUNT_STAR AS total, time(s.SUM_TIMER_WAIT) AS total_latency, time(s.MAX_TIMER_WAIT) AS max_latency, \
-                time(s.SUM_LOCK_TIME) AS lock_latency, time(s.SUM_CPU_TIME) AS cpu_latency, s.SUM_ROWS_SENT AS rows_sent, \
-                s.SUM_ROWS_EXAMINED AS rows_examined, s.SUM_ROWS_AFFECTED AS rows_affected, s.SUM_NO_INDEX_USED AS full_scans \
-                from performance_schema.events_statements_summary_by_host_by_event_name s where s.SUM_TIMER_WAIT > 0 \
-                order by ifnull(s.HOST, 'background'), s.SUM_TIMER_WAIT desc",
-        mergeable: true,
-    },
-    View {
-        name: "user_summary_by_statement_latency",
-        columns: "user 32?,total decimal?,total_latency 11?,max_latency 11?,lock_latency 11?,cpu_latency 11?,rows_sent \
-                  decimal?,rows_examined decimal?,rows_affected decimal?,full_scans decimal?",
-        query: "select ifnull(s.USER, 'background') AS user, sum(s.COUNT_STAR) AS total, \
-                time(sum(s.SUM_TIMER_WAIT)) AS total_latency, time(max(s.MAX_TIMER_WAIT)) AS max_latency, \
-                time(sum(s.SUM_LOCK_TIME)) AS lock_latency, time(sum(s.SUM_CPU_TIME)) AS cpu_latency, \
-                sum(s.SUM_ROWS_SENT) AS rows_sent, sum(s.SUM_ROWS_EXAMINED) AS rows_examined, \
-                sum(s.SUM_ROWS_AFFECTED) AS rows_affected, sum(s.SUM_NO_INDEX_USED) AS full_scans \
-                from performance_schema.events_statements_summary_by_user_by_event_name s group by ifnull(s.USER, 'background') \
-                order by sum(s.SUM_TIMER_WAIT) desc",
-        mergeable: false,
-    },
-    View {
-        name: "host_summary_by_statement_latency",
-        columns: "host 255?,total decimal?,total_latency 11?,max_latency 11?,lock_latency 11?,cpu_latency 11?,rows_sent \
-                  decimal?,rows_examined decimal?,rows_affected decimal?,full_scans decimal?",
-        query: "select ifnull(s.HOST, 'background') AS host, sum(s.COUNT_STAR) AS total, \
-                time(sum(s.SUM_TIMER_WAIT)) AS total_latency, time(max(s.MAX_TIMER_WAIT)) AS max_latency, \
-                time(sum(s.SUM_LOCK_TIME)) AS lock_latency, time(sum(s.SUM_CPU_TIME)) AS cpu_latency, \
-                sum(s.SUM_ROWS_SENT) AS rows_sent, sum(s.SUM_ROWS_EXAMINED) AS rows_examined, \
-                sum(s.SUM_ROWS_AFFECTED) AS rows_affected, sum(s.SUM_NO_INDEX_USED) AS full_scans \
-                from performance_schema.events_statements_summary_by_host_by_event_name s group by ifnull(s.HOST, 'background') \
-                order by sum(s.SUM_TIMER_WAIT) desc",
-        mergeable: false,
-    },
 ];
 
 /// Views without a form of plain numbers.
@@ -198,26 +160,29 @@ const PLAIN: &[View] = &[
 
 /// All views: name, columns, definition.
 pub(super) fn all() -> impl Iterator<Item = (String, String, ViewDef)> {
-    let twice = VIEWS
-        .iter()
-        .chain(usage::TWICE)
-        .chain(waits::TWICE)
-        .chain(sessions::TWICE);
-    let short = twice.clone().map(|view| (view.name.to_owned(), view, false));
-    let plain = twice.map(|view| (format!("x${}", view.name), view, true));
+    let copy = |view: &View| view.map(str::to_owned);
+    let twice = VIEWS.iter().chain(usage::TWICE).chain(sessions::TWICE);
+    let twice = twice.map(copy).chain(owners::all());
     let once = PLAIN
         .iter()
         .chain(usage::ONCE)
         .chain(sessions::ONCE)
-        .chain([&advice::ADVICE])
-        .map(|view| (view.name.to_owned(), view, true));
-    let all = short.chain(plain).chain(once);
-    all.map(|(name, view, plain)| (name, braces(view.columns, plain), define(view, plain)))
+        .chain([&advice::ADVICE]);
+    let short = twice.clone().map(|view| (view, false));
+    let plain = twice.map(|view| View {
+        name: format!("x${}", view.name),
+        ..view
+    });
+    let plain = plain.chain(once.map(copy)).map(|view| (view, true));
+    short.chain(plain).map(|(view, plain)| {
+        let (columns, def) = (braces(&view.columns, plain), define(&view, plain));
+        (view.name, columns, def)
+    })
 }
 
-fn define(view: &View, plain: bool) -> ViewDef {
+fn define(view: &View<String>, plain: bool) -> ViewDef {
     ViewDef {
-        text: expand(view.query, plain),
+        text: expand(&view.query, plain),
         names: Vec::new(),
         algorithm: ViewAlgorithm::Undefined,
         definer: ("mysql.sys".to_owned(), "localhost".to_owned()),

@@ -1,5 +1,5 @@
-//! The views of `sys` on sessions: what they run, how far they are, what they are encrypted with; on the stages of statements; and on how
-//! the average times of digests are distributed.
+//! The views of `sys` on sessions: what they run, how far they are, what they are encrypted with; and on how the average times of
+//! digests are distributed.
 
 use super::View;
 
@@ -42,28 +42,7 @@ const SESSION: View = View {
 };
 
 /// Those that come twice, see the floor above.
-pub(super) const TWICE: &[View] = &[
-    SESSIONS,
-    SESSION,
-    View {
-        name: "user_summary_by_stages",
-        columns: "user 32?,event_name 128,total uint,total_latency 11?,avg_latency 11?",
-        query: "select ifnull(g.USER, 'background') AS user, g.EVENT_NAME AS event_name, g.COUNT_STAR AS total, \
-                time(g.SUM_TIMER_WAIT) AS total_latency, time(g.AVG_TIMER_WAIT) AS avg_latency \
-                from performance_schema.events_stages_summary_by_user_by_event_name g where g.SUM_TIMER_WAIT > 0 \
-                order by ifnull(g.USER, 'background'), g.SUM_TIMER_WAIT desc",
-        mergeable: true,
-    },
-    View {
-        name: "host_summary_by_stages",
-        columns: "host 255?,event_name 128,total uint,total_latency 11?,avg_latency 11?",
-        query: "select ifnull(g.HOST, 'background') AS host, g.EVENT_NAME AS event_name, g.COUNT_STAR AS total, \
-                time(g.SUM_TIMER_WAIT) AS total_latency, time(g.AVG_TIMER_WAIT) AS avg_latency \
-                from performance_schema.events_stages_summary_by_host_by_event_name g where g.SUM_TIMER_WAIT > 0 \
-                order by ifnull(g.HOST, 'background'), g.SUM_TIMER_WAIT desc",
-        mergeable: true,
-    },
-];
+pub(super) const TWICE: &[View] = &[SESSIONS, SESSION];
 
 /// Those without a form of plain numbers.
 pub(super) const ONCE: &[View] = &[

@@ -1,47 +1,9 @@
-//! The views of `sys` on what is used: files, memory, tables and their indexes, waits, accounts.
+//! The views of `sys` on what is used: files, memory, tables and their indexes, waits.
 
 use super::View;
 
 /// Those that come twice, see the floor above.
 pub(super) const TWICE: &[View] = &[
-    View {
-        name: "host_summary",
-        columns: "host 255?,statements decimal?,statement_latency 11?,statement_avg_latency 11?,table_scans decimal?,file_ios \
-                  decimal?,file_io_latency 11?,current_connections decimal?,total_connections decimal?,unique_users \
-                  int,current_memory 11?,total_memory_allocated 11?",
-        query: "select ifnull(h.HOST, 'background') AS host, s.statements AS statements, time(s.latency) AS statement_latency, \
-                time(s.latency / s.statements) AS statement_avg_latency, s.scans AS table_scans, f.ios AS file_ios, \
-                time(f.latency) AS file_io_latency, h.CURRENT_CONNECTIONS AS current_connections, h.TOTAL_CONNECTIONS AS total_connections, \
-                (select count(distinct a.USER) from performance_schema.accounts a where a.HOST <=> h.HOST) AS unique_users, \
-                (select size(sum(m.CURRENT_NUMBER_OF_BYTES_USED)) from performance_schema.memory_summary_by_host_by_event_name m \
-                where m.HOST <=> h.HOST) AS current_memory, null AS total_memory_allocated from performance_schema.hosts h \
-                join (select e.HOST AS host, sum(e.COUNT_STAR) AS statements, sum(e.SUM_TIMER_WAIT) AS latency, \
-                sum(e.SUM_NO_INDEX_USED) AS scans from performance_schema.events_statements_summary_by_host_by_event_name e \
-                group by e.HOST) s on s.host <=> h.HOST \
-                left join (select w.HOST AS host, sum(w.COUNT_STAR) AS ios, sum(w.SUM_TIMER_WAIT) AS latency \
-                from performance_schema.events_waits_summary_by_host_by_event_name w where w.EVENT_NAME like 'wait/io/file/%' \
-                group by w.HOST) f on f.host <=> h.HOST order by s.latency desc",
-        mergeable: true,
-    },
-    View {
-        name: "user_summary",
-        columns: "user 32?,statements decimal?,statement_latency 11?,statement_avg_latency 11?,table_scans decimal?,file_ios \
-                  decimal?,file_io_latency 11?,current_connections decimal?,total_connections decimal?,unique_hosts \
-                  int,current_memory 11?,total_memory_allocated 11?",
-        query: "select ifnull(u.USER, 'background') AS user, s.statements AS statements, time(s.latency) AS statement_latency, \
-                time(s.latency / s.statements) AS statement_avg_latency, s.scans AS table_scans, f.ios AS file_ios, \
-                time(f.latency) AS file_io_latency, u.CURRENT_CONNECTIONS AS current_connections, u.TOTAL_CONNECTIONS AS total_connections, \
-                (select count(distinct a.HOST) from performance_schema.accounts a where a.USER <=> u.USER) AS unique_hosts, \
-                (select size(sum(m.CURRENT_NUMBER_OF_BYTES_USED)) from performance_schema.memory_summary_by_user_by_event_name m \
-                where m.USER <=> u.USER) AS current_memory, null AS total_memory_allocated from performance_schema.users u \
-                join (select e.USER AS user, sum(e.COUNT_STAR) AS statements, sum(e.SUM_TIMER_WAIT) AS latency, \
-                sum(e.SUM_NO_INDEX_USED) AS scans from performance_schema.events_statements_summary_by_user_by_event_name e \
-                group by e.USER) s on s.user <=> u.USER \
-                left join (select w.USER AS user, sum(w.COUNT_STAR) AS ios, sum(w.SUM_TIMER_WAIT) AS latency \
-                from performance_schema.events_waits_summary_by_user_by_event_name w where w.EVENT_NAME like 'wait/io/file/%' \
-                group by w.USER) f on f.user <=> u.USER order by s.latency desc",
-        mergeable: true,
-    },
     View {
         name: "io_global_by_file_by_bytes",
         columns: "file 512?,count_read uint,total_read 11?,avg_read 11?,count_write uint,total_written 11?,avg_write 11?,total \
@@ -220,6 +182,19 @@ pub(super) const TWICE: &[View] = &[
                 from performance_schema.events_waits_summary_global_by_event_name w \
                 where w.EVENT_NAME <> 'idle' and w.SUM_TIMER_WAIT > 0 order by w.SUM_TIMER_WAIT desc",
         mergeable: true,
+    },
+    View {
+        name: "io_by_thread_by_latency",
+        columns: "user 288?,total decimal?,total_latency 11?,min_latency 11?,avg_latency 11?,max_latency 11?,thread_id \
+                  uint,processlist_id uint?",
+        query: "select max(concat(t.PROCESSLIST_USER, '@', substring_index(t.PROCESSLIST_HOST, ':', 1))) AS user, \
+                sum(w.COUNT_STAR) AS total, time(sum(w.SUM_TIMER_WAIT)) AS total_latency, \
+                time(min(w.MIN_TIMER_WAIT)) AS min_latency, time(sum(w.SUM_TIMER_WAIT) / sum(w.COUNT_STAR)) AS avg_latency, \
+                time(max(w.MAX_TIMER_WAIT)) AS max_latency, w.THREAD_ID AS thread_id, max(t.PROCESSLIST_ID) AS processlist_id \
+                from performance_schema.events_waits_summary_by_thread_by_event_name w left join performance_schema.threads t \
+                on t.THREAD_ID = w.THREAD_ID where w.EVENT_NAME like 'wait/io/file/%' and w.COUNT_STAR > 0 \
+                group by w.THREAD_ID order by sum(w.SUM_TIMER_WAIT) desc",
+        mergeable: false,
     },
 ];
 

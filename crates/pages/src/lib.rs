@@ -66,10 +66,12 @@ pub mod store;
 mod sync;
 pub mod tally;
 pub mod threads;
+mod tick;
 pub mod tree;
 pub mod waits;
 
 pub use error::{Error, Result};
+pub use tick::Tick;
 
 /// Waits, statements, pages and rows are counted, in this crate and in those above. False in builds of the feature `uncounted`
 /// alone, which measure what that costs.

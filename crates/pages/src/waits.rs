@@ -8,13 +8,12 @@
 //! ([`Waits::begin_anew`]), leave kinds of waits out ([`set_counted`]), and have the last waits one by one ([`keep`]); these switches
 //! are the process's, whatever engines it has.
 
-use crate::COUNTED;
+use crate::{COUNTED, Tick};
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +104,18 @@ impl WaitSum {
         }
     }
 
+    /// Counts one more.
+    #[inline]
+    pub fn count_one(&mut self, nanos: u64) {
+        let is_least = self.count == 0 || nanos < self.least_nanos;
+        if is_least {
+            self.least_nanos = nanos;
+        }
+        self.count += 1;
+        self.nanos = self.nanos.wrapping_add(nanos);
+        self.most_nanos = self.most_nanos.max(nanos);
+    }
+
     /// Adds others of the kind.
     pub fn add(&mut self, other: &WaitSum) {
         if other.count == 0 {
@@ -118,12 +129,6 @@ impl WaitSum {
         self.nanos = self.nanos.wrapping_add(other.nanos);
         self.most_nanos = self.most_nanos.max(other.most_nanos);
     }
-}
-
-/// A duration in nanoseconds, without the 128 bits that `as_nanos` computes in.
-#[inline]
-pub fn nanos_of(took: Duration) -> u64 {
-    took.as_secs() * 1_000_000_000 + u64::from(took.subsec_nanos())
 }
 
 /// Durations of one kind, as one or several threads have counted them.
@@ -152,8 +157,7 @@ impl Timed {
 
     /// Counts one that is not to be shown, or without its time.
     #[cold]
-    fn add_unseen(&self, took: Duration, is_counted: bool) {
-        let nanos = nanos_of(took);
+    fn add_unseen(&self, nanos: u64, is_counted: bool) {
         self.count.fetch_add(1, Ordering::Relaxed);
         self.nanos.fetch_add(nanos, Ordering::Relaxed);
         self.unseen_nanos.fetch_add(nanos, Ordering::Relaxed);
@@ -185,8 +189,7 @@ impl Timed {
 
     /// Counts one. Relaxed, as the counts stand for nothing but themselves; whoever reads in between may see a count without
     /// its time.
-    pub(crate) fn add(&self, took: Duration) {
-        let nanos = nanos_of(took);
+    pub(crate) fn add(&self, nanos: u64) {
         self.count.fetch_add(1, Ordering::Relaxed);
         self.nanos.fetch_add(nanos, Ordering::Relaxed);
         self.least_nanos.fetch_min(nanos, Ordering::Relaxed);
@@ -195,8 +198,7 @@ impl Timed {
 
     /// Counts one where this thread alone counts, without locked instructions.
     #[inline]
-    fn add_alone(&self, took: Duration) {
-        let nanos = nanos_of(took);
+    fn add_alone(&self, nanos: u64) {
         let set = |counter: &AtomicU64, to: u64| counter.store(to, Ordering::Relaxed);
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         set(&self.count, of(&self.count) + 1);
@@ -243,9 +245,9 @@ pub struct Waited {
     /// What was waited for.
     pub wait: Wait,
     /// When it was over.
-    pub until: Instant,
-    /// How long it took.
-    pub took: Duration,
+    pub until: Tick,
+    /// How long it took, in nanoseconds.
+    pub nanos: u64,
 }
 
 /// The last waits, one by one.
@@ -264,29 +266,34 @@ pub struct Waits {
     session: AtomicU64,
 }
 
-/// By kind: bits of those that are not shown, and of those shown without their times.
-static OFF: AtomicU32 = AtomicU32::new(0);
-static UNTIMED: AtomicU32 = AtomicU32::new(0);
-/// Where single waits are kept.
-static KEPT: AtomicU8 = AtomicU8::new(0);
-const OF_SESSION: u8 = 1;
-const OF_ALL: u8 = 2;
+/// The switches, in one word so that a wait looks at no more: a bit by kind for those that are not shown, from [`UNTIMED`] on one
+/// for those shown without their times, and two for where single waits are kept. All are 0 unless somebody has asked for something else.
+static SWITCHES: AtomicU64 = AtomicU64::new(0);
+const UNTIMED: u32 = 16;
+const KEPT_OF_SESSION: u64 = 1 << 32;
+const KEPT_OF_ALL: u64 = 1 << 33;
+const KEPT: u64 = KEPT_OF_SESSION | KEPT_OF_ALL;
+const _: () = assert!(Wait::ALL.len() <= UNTIMED as usize);
 static RECENT_OF_ALL: Mutex<VecDeque<(u64, Waited)>> = Mutex::new(VecDeque::new());
+
+fn switch(bits: u64, on: bool) {
+    match on {
+        true => SWITCHES.fetch_or(bits, Ordering::Relaxed),
+        false => SWITCHES.fetch_and(!bits, Ordering::Relaxed),
+    };
+}
 
 /// Whether waits of a kind are shown, and with their times.
 pub fn set_counted(wait: Wait, counted: bool, timed: bool) {
-    for (bits, on) in [(&OFF, counted), (&UNTIMED, timed)] {
-        match on {
-            true => bits.fetch_and(!(1 << wait as u32), Ordering::Relaxed),
-            false => bits.fetch_or(1 << wait as u32, Ordering::Relaxed),
-        };
-    }
+    let bit = 1 << wait as u32;
+    switch(bit, !counted);
+    switch(bit << UNTIMED, !timed);
 }
 
 /// Whether single waits are kept, of each session and of all. What was kept before stays.
 pub fn keep(of_session: bool, of_all: bool) {
-    let kept = (u8::from(of_session) * OF_SESSION) | (u8::from(of_all) * OF_ALL);
-    KEPT.store(kept, Ordering::Relaxed);
+    switch(KEPT_OF_SESSION, of_session);
+    switch(KEPT_OF_ALL, of_all);
 }
 
 /// The last waits of all, the oldest first, each with the number of its session.
@@ -319,34 +326,40 @@ impl Waits {
         waits
     }
 
-    /// Counts one.
-    pub fn add(&self, wait: Wait, took: Duration) {
-        self.count(wait, took, Timed::add);
+    /// Counts one that took so many nanoseconds.
+    pub fn add(&self, wait: Wait, nanos: u64) {
+        self.count(wait, nanos, Timed::add);
     }
 
     /// Counts one where this thread alone counts.
     #[inline]
-    fn add_alone(&self, wait: Wait, took: Duration) {
-        self.count(wait, took, Timed::add_alone);
+    fn add_alone(&self, wait: Wait, nanos: u64) {
+        self.count(wait, nanos, Timed::add_alone);
     }
 
     #[inline]
-    fn count(&self, wait: Wait, took: Duration, add: impl FnOnce(&Timed, Duration)) {
-        let timed = &self.timed[wait as usize];
-        let bit = 1 << wait as u32;
-        let off = OFF.load(Ordering::Relaxed);
-        if (off | UNTIMED.load(Ordering::Relaxed)) & bit != 0 {
-            return timed.add_unseen(took, off & bit == 0);
+    fn count(&self, wait: Wait, nanos: u64, add: impl FnOnce(&Timed, u64)) {
+        let switches = SWITCHES.load(Ordering::Relaxed);
+        let of_kind = (1 | 1 << UNTIMED) << wait as u32;
+        if switches & (of_kind | KEPT) != 0 {
+            return self.count_switched(wait, nanos, switches);
         }
-        add(timed, took);
-        let kept = KEPT.load(Ordering::Relaxed);
-        if kept != 0 {
-            self.keep(wait, took, kept);
-        }
+        add(&self.timed[wait as usize], nanos);
     }
 
+    /// Counts one while something is switched otherwise than at the start.
     #[cold]
-    fn keep(&self, wait: Wait, took: Duration, kept: u8) {
+    fn count_switched(&self, wait: Wait, nanos: u64, switches: u64) {
+        let timed = &self.timed[wait as usize];
+        let bit = 1 << wait as u32;
+        if switches & (bit | bit << UNTIMED) != 0 {
+            return timed.add_unseen(nanos, switches & bit == 0);
+        }
+        timed.add(nanos);
+        self.keep(wait, nanos, switches);
+    }
+
+    fn keep(&self, wait: Wait, nanos: u64, switches: u64) {
         fn put<T>(recent: &mut VecDeque<T>, len_max: usize, waited: T) {
             if recent.len() == len_max {
                 recent.pop_front();
@@ -358,14 +371,14 @@ impl Waits {
         let waited = Waited {
             number: recent.last,
             wait,
-            until: Instant::now(),
-            took,
+            until: Tick::now(),
+            nanos,
         };
-        if kept & OF_SESSION != 0 {
+        if switches & KEPT_OF_SESSION != 0 {
             put(&mut recent.waits, RECENT_MAX, waited);
         }
         drop(recent);
-        if kept & OF_ALL != 0 {
+        if switches & KEPT_OF_ALL != 0 {
             let session = self.session.load(Ordering::Relaxed);
             put(&mut RECENT_OF_ALL.lock(), RECENT_OF_ALL_MAX, (session, waited));
         }
@@ -429,35 +442,55 @@ pub fn count_for(waits: Option<Arc<Waits>>) {
 /// Does what may let the thread wait, and counts the time.
 #[inline]
 pub fn timed<T>(wait: Wait, f: impl FnOnce() -> T) -> T {
-    timed_since(wait, &mut None, f)
+    Series::default().timed(wait, f)
 }
 
-/// The same of a wait in a row of moments: `moment` is when the wait begins, if that is known, and then becomes when it has
-/// ended, so that the clock is read once for what lies side by side.
-#[inline]
-pub fn timed_since<T>(wait: Wait, moment: &mut Option<Instant>, f: impl FnOnce() -> T) -> T {
-    if !COUNTED {
-        return f();
+/// Waits in a row, with what lies between them: where one thing ends and the next begins, the clock is read once.
+#[derive(Debug, Default)]
+pub struct Series {
+    /// When the wait begins that comes next, if something ended at that moment whose end was looked up. What is given here before
+    /// a wait becomes when that has ended.
+    pub moment: Option<Tick>,
+    /// Whose they are; with `None` those of the thread that waits.
+    waits: Option<Arc<Waits>>,
+}
+
+impl Series {
+    /// The waits from now on are counted here. Only the thread that is [counting for](count_for) the same may wait.
+    pub fn count_for(&mut self, waits: Arc<Waits>) {
+        self.waits = Some(waits);
     }
-    let is_known = moment.is_some();
-    let began = moment.unwrap_or_else(Instant::now);
-    let done = f();
-    let ended = Instant::now();
-    *moment = is_known.then_some(ended);
-    count(wait, ended.saturating_duration_since(began));
-    done
+
+    /// Does what may let the thread wait, and counts the time.
+    #[inline]
+    pub fn timed<T>(&mut self, wait: Wait, f: impl FnOnce() -> T) -> T {
+        if !COUNTED {
+            return f();
+        }
+        let began = self.moment.unwrap_or_else(Tick::now);
+        let done = f();
+        let ended = Tick::now();
+        self.moment = self.moment.map(|_| ended);
+        let nanos = ended.nanos_since(began);
+        match &self.waits {
+            Some(own) => own.add_alone(wait, nanos),
+            None => count(wait, nanos),
+        }
+        done
+    }
 }
 
-fn count(wait: Wait, took: Duration) {
+fn count(wait: Wait, nanos: u64) {
     OWN.with_borrow(|own| match own {
-        Some(own) => own.add_alone(wait, took),
-        None => BACKGROUND.add(wait, took),
+        Some(own) => own.add_alone(wait, nanos),
+        None => BACKGROUND.add(wait, nanos),
     });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn kinds_are_numbered_as_they_are_listed() {
@@ -484,7 +517,7 @@ mod tests {
     #[test]
     fn what_is_shown_begins_anew_and_leaves_out_what_is_off() {
         let waits = Waits::of_session(5);
-        let add = |nanos| waits.add(Wait::PurgeLag, Duration::from_nanos(nanos));
+        let add = |nanos| waits.add(Wait::PurgeLag, nanos);
         add(7);
         waits.begin_anew();
         assert_eq!(waits.shown(Wait::PurgeLag), WaitSum::default());
@@ -503,12 +536,12 @@ mod tests {
     #[test]
     fn the_last_waits_are_kept_where_they_are_asked_for() {
         let waits = Waits::of_session(6);
-        waits.add(Wait::FreeFrame, Duration::from_nanos(1));
+        waits.add(Wait::FreeFrame, 1);
         assert!(waits.recent().is_empty());
         keep(true, true);
-        (0..15).for_each(|n| waits.add(Wait::FreeFrame, Duration::from_nanos(n)));
+        (0..15).for_each(|n| waits.add(Wait::FreeFrame, n));
         keep(false, false);
-        waits.add(Wait::FreeFrame, Duration::from_nanos(99));
+        waits.add(Wait::FreeFrame, 99);
         let numbers: Vec<u64> = waits.recent().iter().map(|waited| waited.number).collect();
         assert_eq!(numbers, (6..=15).collect::<Vec<_>>());
         let own = recent_of_all()

@@ -123,7 +123,7 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer, mut slot: ConnectionSlot) {
         }
     };
     hosts.succeeded(&connection.peer.host);
-    session.serve_here();
+    connection.channel.transport.waits.count_for(session.serve_here());
     let (id, info) = (connection.peer.connection_id, &session.state().info);
     let tls = if connection.channel.transport.is_tls() {
         " by TLS"
@@ -313,7 +313,7 @@ impl Connection {
                 }
                 Err(e) => return Err(e.into()),
             };
-            session.arrived_at(self.channel.transport.moment.take());
+            session.arrived_at(self.channel.transport.waits.moment.take());
             let next = if packet.first() == Some(&CHANGE_USER) {
                 let packet = packet.to_vec();
                 self.change_user(&packet[1..], session)?;
@@ -321,7 +321,7 @@ impl Connection {
             } else {
                 self.commands.run(packet, &mut self.channel, session)
             };
-            self.channel.transport.moment = session.ended_at();
+            self.channel.transport.waits.moment = session.ended_at();
             if self.channel.is_broken() {
                 return Err(End::Gone);
             }

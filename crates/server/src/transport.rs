@@ -12,9 +12,9 @@ use std::mem::MaybeUninit;
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tidemark_sql::Encryption;
-use tidemark_sql::waits::{Wait, timed_since};
+use tidemark_sql::waits::{self, Wait};
 
 #[derive(Clone)]
 pub enum Socket {
@@ -160,9 +160,8 @@ pub struct Transport {
     read_wait: Option<Duration>,
     /// Bytes received and sent that have not been counted yet.
     uncounted: (u64, u64),
-    /// When the next wait for the client begins, if something ended at that moment whose end was looked up. What is given here
-    /// before a wait becomes when that has ended.
-    pub moment: Option<Instant>,
+    /// The waits for the client.
+    pub waits: waits::Series,
 }
 
 impl Transport {
@@ -174,7 +173,7 @@ impl Transport {
             patience,
             read_wait: None,
             uncounted: (0, 0),
-            moment: None,
+            waits: waits::Series::default(),
         })
     }
 
@@ -230,7 +229,7 @@ impl Transport {
 
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.uncounted.1 += bytes.len() as u64;
-        timed_since(Wait::ClientWrite, &mut self.moment, || match &mut self.stream {
+        self.waits.timed(Wait::ClientWrite, || match &mut self.stream {
             Stream::Plain(socket) => socket.write_all(bytes),
             Stream::Tls(stream) => {
                 stream.write_all(bytes)?;
@@ -251,7 +250,7 @@ impl Transport {
 
 impl Read for Transport {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let read = timed_since(Wait::ClientRead, &mut self.moment, || match &mut self.stream {
+        let read = self.waits.timed(Wait::ClientRead, || match &mut self.stream {
             Stream::Plain(socket) => socket.read(out),
             Stream::Tls(stream) => match stream.read(out) {
                 // A client that closes the socket without a TLS farewell has closed it all the same.

@@ -25,5 +25,5 @@ pub use context::{
 pub use error::{Result, SqlError};
 pub use session::{Prepared, Session, run_trusted, run_trusted_into};
 pub use tidemark_database::{open, open_on};
-pub use tidemark_engine::waits;
+pub use tidemark_engine::{Tick, waits};
 pub use variables::{CIPHER_SUITES, CIPHERS};

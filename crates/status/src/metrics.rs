@@ -499,13 +499,12 @@ fn own(text: &mut Text, figures: &Figures) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_histogram_adds_up_and_labels_are_escaped() {
         let mut durations = Durations::default();
         for micros in [1, 5, 5, 1_000_000_000] {
-            durations.counts[latency::bucket(Duration::from_micros(micros))] += 1;
+            durations.counts[latency::bucket(micros * 1000)] += 1;
         }
         let mut text = Text {
             form: Form::OpenMetrics,

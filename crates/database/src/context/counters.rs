@@ -11,9 +11,7 @@ use super::latency::{self, Durations};
 use super::state::clock_micros;
 use crate::statements::Rare;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 use tidemark_engine::COUNTED;
-use tidemark_engine::waits::nanos_of;
 
 /// Counters that belong to no session.
 #[derive(Default)]
@@ -218,12 +216,12 @@ impl Default for Latencies {
 
 impl Latencies {
     #[inline]
-    fn add(&self, took: Duration) {
+    fn add(&self, nanos: u64) {
         if !COUNTED {
             return;
         }
-        add(&self.counts[latency::bucket(took)], 1);
-        add(&self.nanos, nanos_of(took));
+        add(&self.counts[latency::bucket(nanos)], 1);
+        add(&self.nanos, nanos);
     }
 
     fn all(&self) -> impl Iterator<Item = &AtomicU64> {
@@ -296,16 +294,17 @@ impl SessionCounters {
         add(&self.commands[command], 1);
     }
 
-    /// Counts how long a statement took. To be called by the session's thread alone.
+    /// Counts how long a statement took, in nanoseconds. To be called by the session's thread alone.
     #[inline]
-    pub fn add_statement(&self, took: Duration) {
-        self.statements.add(took);
+    pub fn add_statement(&self, nanos: u64) {
+        self.statements.add(nanos);
     }
 
-    /// Counts how long the commit of a transaction that has written took. To be called by the session's thread alone.
+    /// Counts how long the commit of a transaction that has written took, in nanoseconds. To be called by the session's thread
+    /// alone.
     #[inline]
-    pub fn add_commit(&self, took: Duration) {
-        self.commits.add(took);
+    pub fn add_commit(&self, nanos: u64) {
+        self.commits.add(nanos);
     }
 
     fn all(&self) -> impl Iterator<Item = &AtomicU64> {
@@ -393,9 +392,9 @@ mod tests {
         session.add(Counter::HandlerWrite, 3);
         session.add_command(command::STMT_CLOSE);
         let mut totals = Totals::default();
-        session.add_statement(Duration::from_micros(3));
+        session.add_statement(3000);
         totals.take(&session);
-        session.add_commit(Duration::from_micros(2));
+        session.add_commit(2000);
         session.add(Counter::HandlerWrite, 4);
         assert_eq!(totals.of(Counter::HandlerWrite), 3);
         totals.add(&session);

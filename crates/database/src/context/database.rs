@@ -29,11 +29,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 use tidemark_engine::disk::Disk;
 use tidemark_engine::disk::real::RealDisk;
 use tidemark_engine::waits::{self, Wait, WaitSum};
-use tidemark_engine::{Collator, Config, Damage, Engine};
+use tidemark_engine::{Collator, Config, Damage, Engine, Tick};
 
 /// Reads the settings of TLS anew: see [`Database::on_reload_tls`].
 type ReloadTls = Box<dyn Fn(&Database, bool) -> std::result::Result<(), String> + Send>;
@@ -91,7 +91,7 @@ pub struct Database {
     /// Ends statements that run longer than `max_execution_time`.
     pub statement_timer: Timer,
     /// When the server was started.
-    pub started: Instant,
+    pub started: Tick,
 }
 
 /// What the options say to the engine.
@@ -198,7 +198,7 @@ impl Database {
             tls: Mutex::default(),
             components,
             statement_timer: Timer::default(),
-            started: Instant::now(),
+            started: Tick::now(),
         });
         database.modes.force_recovery(u64::from(force_recovery));
         database.begin()?;

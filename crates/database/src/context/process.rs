@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 use tidemark_engine::waits::{Wait, Waits};
-use tidemark_engine::{Interrupt, Isolation, Lsn};
+use tidemark_engine::{Interrupt, Isolation, Lsn, Tick};
 
 /// A session as the process list and KILL know it. Shared with all other sessions.
 pub struct Process {
@@ -70,7 +70,7 @@ pub struct Process {
 /// What the session is doing.
 pub struct Current {
     pub command: &'static str,
-    pub since: Instant,
+    pub since: Tick,
     pub schema: Option<String>,
     /// The statement's text, passwords and all; its buffer is used again by the next one.
     statement: Vec<u8>,
@@ -103,9 +103,10 @@ impl Current {
         conceal(&self.statement)
     }
 
-    /// The statement's transaction and its last stage are over.
-    #[inline]
-    fn end_events(&mut self, now: Instant, over: Option<&Over>, told: Told) {
+    /// The statement's transaction and its last stage are over. Always inlined, as [`Current::keep`], for the sake of
+    /// [`Process::end`], through which each statement goes; the other callers are rare.
+    #[inline(always)]
+    fn end_events(&mut self, now: Tick, over: Option<&Over>, told: Told) {
         if self.stages.running.is_some() {
             self.stages.end(now, told);
         }
@@ -116,16 +117,17 @@ impl Current {
         }
     }
 
-    /// Keeps a statement that is over.
-    #[inline]
-    fn keep(&mut self, ended: &mut Ended, text: &mut Vec<u8>, told: Told) {
+    /// Keeps a statement that is over, with its own text if that is given, else with what it is the last statement of.
+    #[inline(always)]
+    fn keep(&mut self, ended: &mut Box<Ended>, text: Option<&mut Vec<u8>>, told: Told) {
         let place = Place {
             transaction: self.transaction,
             is_kept: told.collected.has(Consumer::StatementsHistory),
         };
+        let text = text.unwrap_or(&mut self.statement);
         self.history.add(ended, text, place);
         if told.collected.has(Consumer::StatementsHistoryLong)
-            && let Some(event) = self.history.last()
+            && let Some(event) = self.history.recent.last()
         {
             let statement = LongStatement {
                 event: event.clone(),
@@ -176,7 +178,7 @@ impl Process {
             client,
             current: Mutex::new(Current {
                 command: "Sleep",
-                since: Instant::now(),
+                since: Tick::now(),
                 schema: None,
                 statement: Vec::new(),
                 running: false,
@@ -311,8 +313,8 @@ impl Process {
 
     /// Notes that a statement begins, and returns when: at `arrived`, if that is known. `command` is its kind in the process list,
     /// such as `Query`.
-    pub fn begin(&self, command: &'static str, statement: &[u8], arrived: Option<Instant>) -> Instant {
-        let now = arrived.unwrap_or_else(Instant::now);
+    pub fn begin(&self, command: &'static str, statement: &[u8], arrived: Option<Tick>) -> Tick {
+        let now = arrived.unwrap_or_else(Tick::now);
         let mut current = self.current.lock();
         current.command = command;
         current.since = now;
@@ -340,36 +342,34 @@ impl Process {
     }
 
     /// Notes that the statement has ended, what is to be kept of it, and the end of the transaction that ended with it.
-    pub fn end(&self, now: Instant, ended: Option<&mut Ended>, over: Option<&Over>, told: Told) {
+    pub fn end(&self, now: Tick, ended: Option<&mut Box<Ended>>, over: Option<&Over>, told: Told) {
         let current = &mut *self.current.lock();
         if matches!(current.command, "Query" | "Execute") {
-            self.counters.add_statement(now.duration_since(current.since));
+            self.counters.add_statement(now.nanos_since(current.since));
         }
         current.command = "Sleep";
         current.since = now;
         current.running = false;
         current.end_events(now, over, told);
         match ended {
-            Some(ended) => {
-                let mut text = std::mem::take(&mut current.statement);
-                current.keep(ended, &mut text, told);
-                current.statement = text;
-            }
+            Some(ended) => current.keep(ended, None, told),
             None => current.history.pass_within(),
         }
         self.forget_interrupt();
     }
 
     /// Notes the end of a statement of several in one text.
-    pub fn end_one_of_several(&self, ended: &mut Ended, text: &[u8], told: Told) {
+    #[cold]
+    pub fn end_one_of_several(&self, ended: &mut Box<Ended>, text: &[u8], told: Told) {
         let kept = text.len().min(crate::statements::history::TEXT_LENGTH_MAX);
         let mut text = text[..kept].to_vec();
         let current = &mut *self.current.lock();
-        current.keep(ended, &mut text, told);
+        current.keep(ended, Some(&mut text), told);
         current.transaction = current.transactions.open.map(|open| open.id);
     }
 
     /// Notes the end of a transaction, before its statement's.
+    #[cold]
     pub fn end_transaction(&self, over: &Over, told: Told) {
         self.current.lock().end_events(over.at, Some(over), told);
     }
@@ -406,7 +406,7 @@ impl Process {
             running.work = work;
             return;
         }
-        let now = Instant::now();
+        let now = Tick::now();
         current.stages.end(now, told);
         let Some(stage) = stage.filter(|stage| told.setup.counts(Instrument::Stage(*stage))) else {
             return;
@@ -550,7 +550,7 @@ mod tests {
             collected: setup.collected(),
             long: &long,
         };
-        process.end(Instant::now(), None, None, told);
+        process.end(Tick::now(), None, None, told);
     }
 
     #[test]

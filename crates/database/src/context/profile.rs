@@ -6,7 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::time::Instant;
+use tidemark_engine::Tick;
 use tidemark_engine::waits::{Wait, Waits};
 
 /// Of a statement's text so many bytes are kept.
@@ -43,7 +43,7 @@ impl Profile {
 struct Running {
     stages: Vec<Stage>,
     name: &'static str,
-    since: Instant,
+    since: Tick,
     waited: [u64; Wait::ALL.len()],
 }
 
@@ -69,7 +69,7 @@ impl Profiler {
         *self.running.borrow_mut() = Some(Running {
             stages: Vec::new(),
             name: "starting",
-            since: Instant::now(),
+            since: Tick::now(),
             waited: Wait::ALL.map(|wait| waits.nanos(wait)),
         });
     }
@@ -122,8 +122,8 @@ impl Profiler {
 
 impl Running {
     fn close(&mut self, waits: &Waits) {
-        let now = Instant::now();
-        let passed = now.saturating_duration_since(self.since).as_nanos() as u64;
+        let now = Tick::now();
+        let passed = now.nanos_since(self.since);
         let at = self.stages.len();
         let mut waited = 0;
         for (before, wait) in self.waited.iter_mut().zip(Wait::ALL) {
@@ -182,7 +182,7 @@ mod tests {
             profiler.begin(&waits);
             profiler.enter("executing", &waits);
             std::thread::sleep(Duration::from_millis(2));
-            waits.add(Wait::RowLock, Duration::from_millis(1));
+            waits.add(Wait::RowLock, 1_000_000);
             profiler.end(format!("statement {n}").as_bytes(), &waits, 3);
         }
         let profiles = profiler.profiles(2);

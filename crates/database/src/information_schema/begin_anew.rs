@@ -16,15 +16,18 @@ pub fn begin_anew(name: &str, state: &SessionState) -> bool {
             database.digests.forget();
         }
         "events_statements_histogram_global" => database.digests.forget_histogram(),
-        "events_statements_current" | "events_statements_history" => {
-            each_session(state, |current| current.history.clear());
-        }
+        "events_statements_current" => each_session(state, |current| current.history.recent.forget_last()),
+        "events_statements_history" => each_session(state, |current| current.history.recent.forget_history()),
         "events_statements_history_long" => database.long_history.statements.clear(),
-        "events_transactions_current" => each_session(state, |current| current.transactions.last = None),
-        "events_transactions_history" => each_session(state, |current| current.transactions.history.clear()),
+        "events_transactions_current" => {
+            each_session(state, |current| current.transactions.recent.forget_last())
+        }
+        "events_transactions_history" => {
+            each_session(state, |current| current.transactions.recent.forget_history())
+        }
         "events_transactions_history_long" => database.long_history.transactions.clear(),
-        "events_stages_current" => each_session(state, |current| current.stages.last = None),
-        "events_stages_history" => each_session(state, |current| current.stages.history.clear()),
+        "events_stages_current" => each_session(state, |current| current.stages.recent.forget_last()),
+        "events_stages_history" => each_session(state, |current| current.stages.recent.forget_history()),
         "events_stages_history_long" => database.long_history.stages.clear(),
         "events_waits_current" => {}
         "host_cache" => database.hosts().forget(),

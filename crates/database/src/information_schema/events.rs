@@ -1,18 +1,19 @@
 //! Statements that run, the last ones of each session and of all: `performance_schema.events_statements_current`, `…_history` and
 //! `…_history_long`.
 
-use super::statements::{optional, picos};
+use super::statements::{optional, picos, rare_columns};
 use crate::context::command::event_name;
 use crate::context::process::statement_id;
 use crate::context::{Process, SessionState};
 use crate::error::Result;
 use crate::statements::history::{Event, TEXT_LENGTH_MAX};
 use crate::statements::setup::Consumer;
-use crate::statements::{Digest, Figures, Rare};
+use crate::statements::{Digest, Figures};
 use crate::types::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tidemark_engine::Tick;
 
 type Made = Result<Vec<Vec<Value>>>;
 
@@ -31,7 +32,7 @@ struct Shown<'a> {
     transaction: Option<u64>,
     over: bool,
     name: &'a str,
-    began: Instant,
+    began: Tick,
     figures: &'a Figures,
     text: &'a [u8],
     digest: Option<&'a Digest>,
@@ -104,8 +105,8 @@ impl Rows<'_> {
                 sqlstate: None,
             }),
             None => {
-                let (last, schema) =
-                    process.with_current(|current| (current.history.last().cloned(), current.schema.clone()));
+                let (last, schema) = process
+                    .with_current(|current| (current.history.recent.last().cloned(), current.schema.clone()));
                 if let Some(event) = last {
                     self.event(process.id, &event, schema.as_deref());
                 }
@@ -115,13 +116,12 @@ impl Rows<'_> {
 
     fn show(&mut self, shown: &Shown) {
         let started = self.state.database.started;
-        let begin = shown.began.saturating_duration_since(started);
+        let begin = shown.began.since(started);
         let end = begin + Duration::from_nanos(shown.figures.nanos);
         let time = |since: Duration| picos(since.as_nanos() as u64);
         let figures = shown.figures;
-        let rare = |rare| Value::UInt(figures.rare(rare));
         let text = String::from_utf8_lossy(shown.text);
-        self.rows.push(vec![
+        let mut row = vec![
             Value::UInt(shown.thread),
             Value::UInt(shown.id),
             if shown.over {
@@ -153,19 +153,9 @@ impl Rows<'_> {
             Value::UInt(figures.affected),
             Value::UInt(figures.sent),
             Value::UInt(figures.examined),
-            rare(Rare::CreatedTmpDiskTables),
-            rare(Rare::CreatedTmpTables),
-            rare(Rare::SelectFullJoin),
-            rare(Rare::SelectFullRangeJoin),
-            rare(Rare::SelectRange),
-            Value::UInt(0),
-            rare(Rare::SelectScan),
-            rare(Rare::SortMergePasses),
-            rare(Rare::SortRange),
-            rare(Rare::SortRows),
-            rare(Rare::SortScan),
-            rare(Rare::NoIndexUsed),
-            Value::UInt(0),
+        ];
+        row.extend(rare_columns(|rare| figures.rare(rare)));
+        row.extend([
             shown.transaction.map_or(Value::Null, Value::UInt),
             optional(shown.transaction.map(|_| "TRANSACTION")),
             Value::Int(0),
@@ -175,6 +165,7 @@ impl Rows<'_> {
             Value::UInt(0),
             Value::string("PRIMARY"),
         ]);
+        self.rows.push(row);
     }
 }
 
@@ -195,8 +186,7 @@ pub fn history(state: &SessionState) -> Made {
     let mut rows = Rows::new(state);
     for process in sessions(state) {
         let (events, schema) = process.with_current(|current| {
-            let events = current.history.events().filter(|event| event.is_kept);
-            let events: Vec<Event> = events.cloned().collect();
+            let events: Vec<Event> = current.history.recent.history().cloned().collect();
             (events, current.schema.clone())
         });
         let schema = schema.as_deref();

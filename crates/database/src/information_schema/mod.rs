@@ -20,6 +20,7 @@ mod memory;
 mod metadata_locks;
 mod metrics;
 mod prepared;
+mod recent;
 mod roles;
 mod rows;
 mod server;
@@ -41,6 +42,7 @@ use crate::context::SessionState;
 use crate::dictionary::TableDef;
 use crate::error::Result;
 use crate::types::Value;
+use statements::{for_accounts, for_hosts, for_users};
 
 type RowMaker = fn(&SessionState) -> Result<Vec<Vec<Value>>>;
 
@@ -169,18 +171,14 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (
         PS,
         "events_statements_summary_by_account_by_event_name",
-        statements::by_account,
+        |state| for_accounts(state, statements::put),
     ),
-    (
-        PS,
-        "events_statements_summary_by_user_by_event_name",
-        statements::by_user,
-    ),
-    (
-        PS,
-        "events_statements_summary_by_host_by_event_name",
-        statements::by_host,
-    ),
+    (PS, "events_statements_summary_by_user_by_event_name", |state| {
+        for_users(state, statements::put)
+    }),
+    (PS, "events_statements_summary_by_host_by_event_name", |state| {
+        for_hosts(state, statements::put)
+    }),
     (PS, "events_statements_current", events::current),
     (PS, "events_statements_history", events::history),
     (PS, "events_statements_history_long", events::history_long),
@@ -247,18 +245,14 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (
         PS,
         "events_transactions_summary_by_account_by_event_name",
-        transactions::by_account,
+        |state| for_accounts(state, transactions::put),
     ),
-    (
-        PS,
-        "events_transactions_summary_by_user_by_event_name",
-        transactions::by_user,
-    ),
-    (
-        PS,
-        "events_transactions_summary_by_host_by_event_name",
-        transactions::by_host,
-    ),
+    (PS, "events_transactions_summary_by_user_by_event_name", |state| {
+        for_users(state, transactions::put)
+    }),
+    (PS, "events_transactions_summary_by_host_by_event_name", |state| {
+        for_hosts(state, transactions::put)
+    }),
     (PS, "events_stages_current", stages::current),
     (PS, "events_stages_history", stages::history),
     (PS, "events_stages_history_long", stages::history_long),
@@ -272,13 +266,15 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
         "events_stages_summary_by_thread_by_event_name",
         stages::by_thread,
     ),
-    (
-        PS,
-        "events_stages_summary_by_account_by_event_name",
-        stages::by_account,
-    ),
-    (PS, "events_stages_summary_by_user_by_event_name", stages::by_user),
-    (PS, "events_stages_summary_by_host_by_event_name", stages::by_host),
+    (PS, "events_stages_summary_by_account_by_event_name", |state| {
+        for_accounts(state, stages::put)
+    }),
+    (PS, "events_stages_summary_by_user_by_event_name", |state| {
+        for_users(state, stages::put)
+    }),
+    (PS, "events_stages_summary_by_host_by_event_name", |state| {
+        for_hosts(state, stages::put)
+    }),
     (PS, "file_instances", files::instances),
     (PS, "file_summary_by_event_name", files::by_event_name),
     (PS, "file_summary_by_instance", files::by_instance),
@@ -292,13 +288,15 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (PS, "events_waits_current", waits::current),
     (PS, "events_waits_history", waits::history),
     (PS, "events_waits_history_long", waits::history_long),
-    (
-        PS,
-        "events_waits_summary_by_account_by_event_name",
-        waits::by_account,
-    ),
-    (PS, "events_waits_summary_by_user_by_event_name", waits::by_user),
-    (PS, "events_waits_summary_by_host_by_event_name", waits::by_host),
+    (PS, "events_waits_summary_by_account_by_event_name", |state| {
+        for_accounts(state, waits::put)
+    }),
+    (PS, "events_waits_summary_by_user_by_event_name", |state| {
+        for_users(state, waits::put)
+    }),
+    (PS, "events_waits_summary_by_host_by_event_name", |state| {
+        for_hosts(state, waits::put)
+    }),
     (PS, "events_errors_summary_global_by_error", errors::by_error),
     (PS, "events_errors_summary_by_thread_by_error", errors::by_thread),
     (

@@ -2,7 +2,8 @@
 //! are picoseconds, as there.
 
 use super::locks::Visible;
-use super::statements::{for_accounts, for_hosts, for_users, of_all, picos};
+use super::recent;
+use super::statements::{of_all, picos};
 use super::waits::columns;
 use crate::context::SessionState;
 use crate::error::Result;
@@ -17,7 +18,7 @@ type Made = Result<Vec<Vec<Value>>>;
 
 /// A stage that a session is in, for so long, or was in.
 fn row(state: &SessionState, session: u64, began: &Running, (took, is_over): (Duration, bool)) -> Vec<Value> {
-    let since = began.since.saturating_duration_since(state.database.started);
+    let since = began.since.since(state.database.started);
     let nanos = |time: Duration| picos(time.as_nanos() as u64);
     let (done, of) = began.work.unzip();
     vec![
@@ -51,41 +52,25 @@ pub fn current(state: &SessionState) -> Made {
         return Ok(Vec::new());
     }
     let visible = Visible::new(state);
-    let mut rows = Vec::new();
-    for (owner, process) in &visible.sessions {
-        if !visible.sees(*owner) || *owner != process.owners()[0] {
-            continue;
+    recent::current(&visible, |owner, process| {
+        if !visible.sees(owner) {
+            return None;
         }
-        let (running, last) = process.with_current(|current| (current.stages.running, current.stages.last));
-        if let Some(running) = running {
-            let took = running.since.elapsed();
-            rows.push(row(state, process.id, &running, (took, false)));
-        } else if let Some(last) = last {
-            rows.push(over(state, process.id, &last));
-        }
-    }
-    rows.sort_by_key(|row| match row[0] {
-        Value::UInt(session) => session,
-        _ => 0,
-    });
-    Ok(rows)
+        process.with_current(|current| match current.stages.running {
+            Some(running) => Some(row(state, process.id, &running, (running.since.elapsed(), false))),
+            None => Some(over(state, process.id, current.stages.recent.last()?)),
+        })
+    })
 }
 
 pub fn history(state: &SessionState) -> Made {
-    let mut rows = Vec::new();
-    for process in state.database.sessions.lock().values() {
-        process.with_current(|current| {
-            let events = current.stages.history.iter();
-            rows.extend(events.map(|event| over(state, process.id, event)));
-        });
-    }
-    Ok(rows)
+    let row = |session, event: &StageEvent| over(state, session, event);
+    recent::history(state, |current| &current.stages.recent, row)
 }
 
 pub fn history_long(state: &SessionState) -> Made {
-    let all = state.database.long_history.stages.all();
-    let rows = all.iter().map(|(session, event)| over(state, *session, event));
-    Ok(rows.collect())
+    let long = &state.database.long_history.stages;
+    recent::history_long(long, |session, event| over(state, session, event))
 }
 
 /// A row for each stage, in the order of their names.
@@ -100,7 +85,7 @@ fn put_sums(rows: &mut Vec<Vec<Value>>, first: &[Value], of: impl Fn(Stage) -> W
     }
 }
 
-fn put(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, account: &AccountSums) {
+pub(super) fn put(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, account: &AccountSums) {
     let of = |stage| account.stages.get(&stage).copied().unwrap_or_default();
     put_sums(rows, &first, of);
 }
@@ -119,16 +104,4 @@ pub fn by_thread(state: &SessionState) -> Made {
         put(&mut rows, vec![Value::UInt(process.id)], &own);
     }
     Ok(rows)
-}
-
-pub fn by_account(state: &SessionState) -> Made {
-    Ok(for_accounts(state, put))
-}
-
-pub fn by_user(state: &SessionState) -> Made {
-    Ok(for_users(state, put))
-}
-
-pub fn by_host(state: &SessionState) -> Made {
-    Ok(for_hosts(state, put))
 }

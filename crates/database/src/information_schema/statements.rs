@@ -29,8 +29,7 @@ pub(super) fn moment(state: &SessionState, micros: i64) -> Value {
 
 /// The columns from COUNT_STAR on.
 pub(super) fn sums(totals: &Totals) -> Vec<Value> {
-    let rare = |rare| Value::UInt(totals.rare(rare));
-    vec![
+    let mut row = vec![
         Value::UInt(totals.count),
         picos(totals.nanos),
         picos(totals.least_nanos()),
@@ -42,24 +41,30 @@ pub(super) fn sums(totals: &Totals) -> Vec<Value> {
         Value::UInt(totals.affected),
         Value::UInt(totals.sent),
         Value::UInt(totals.examined),
-        rare(Rare::CreatedTmpDiskTables),
-        rare(Rare::CreatedTmpTables),
-        rare(Rare::SelectFullJoin),
-        rare(Rare::SelectFullRangeJoin),
-        rare(Rare::SelectRange),
-        Value::UInt(0),
-        rare(Rare::SelectScan),
-        rare(Rare::SortMergePasses),
-        rare(Rare::SortRange),
-        rare(Rare::SortRows),
-        rare(Rare::SortScan),
-        rare(Rare::NoIndexUsed),
-        Value::UInt(0),
-        Value::UInt(0),
-        Value::UInt(0),
-        Value::UInt(0),
-        Value::UInt(0),
+    ];
+    row.extend(rare_columns(|rare| totals.rare(rare)));
+    row.extend([0; 4].map(Value::UInt));
+    row
+}
+
+/// The columns from CREATED_TMP_DISK_TABLES to NO_GOOD_INDEX_USED, of a statement or of several.
+pub(super) fn rare_columns(of: impl Fn(Rare) -> u64) -> [Value; 13] {
+    [
+        of(Rare::CreatedTmpDiskTables),
+        of(Rare::CreatedTmpTables),
+        of(Rare::SelectFullJoin),
+        of(Rare::SelectFullRangeJoin),
+        of(Rare::SelectRange),
+        0,
+        of(Rare::SelectScan),
+        of(Rare::SortMergePasses),
+        of(Rare::SortRange),
+        of(Rare::SortRows),
+        of(Rare::SortScan),
+        of(Rare::NoIndexUsed),
+        0,
     ]
+    .map(Value::UInt)
 }
 
 /// All digests, in the order in which they came.
@@ -181,34 +186,34 @@ pub(super) fn of_all(state: &SessionState) -> AccountSums {
 type PutRows = fn(&mut Vec<Vec<Value>>, Vec<Value>, &AccountSums);
 
 /// Rows that begin with USER and HOST.
-pub(super) fn for_accounts(state: &SessionState, put: PutRows) -> Vec<Vec<Value>> {
+pub(super) fn for_accounts(state: &SessionState, put: PutRows) -> Made {
     let mut rows = Vec::new();
     for ((user, host), sums) in by(state, both) {
         let first = vec![optional(user.as_deref()), optional(host.as_deref())];
         put(&mut rows, first, &sums);
     }
-    rows
+    Ok(rows)
 }
 
 /// Rows that begin with USER.
-pub(super) fn for_users(state: &SessionState, put: PutRows) -> Vec<Vec<Value>> {
+pub(super) fn for_users(state: &SessionState, put: PutRows) -> Made {
     let mut rows = Vec::new();
     for (user, sums) in by(state, user) {
         put(&mut rows, vec![optional(user.as_deref())], &sums);
     }
-    rows
+    Ok(rows)
 }
 
 /// Rows that begin with HOST.
-pub(super) fn for_hosts(state: &SessionState, put: PutRows) -> Vec<Vec<Value>> {
+pub(super) fn for_hosts(state: &SessionState, put: PutRows) -> Made {
     let mut rows = Vec::new();
     for (host, sums) in by(state, host) {
         put(&mut rows, vec![optional(host.as_deref())], &sums);
     }
-    rows
+    Ok(rows)
 }
 
-fn of_statements(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, sums: &AccountSums) {
+pub(super) fn put(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, sums: &AccountSums) {
     of_kinds(rows, &first, &sums.before);
 }
 
@@ -228,18 +233,6 @@ fn host(account: Option<&(String, String)>) -> Option<String> {
 
 fn both(account: Option<&(String, String)>) -> (Option<String>, Option<String>) {
     (user(account), host(account))
-}
-
-pub fn by_account(state: &SessionState) -> Made {
-    Ok(for_accounts(state, of_statements))
-}
-
-pub fn by_user(state: &SessionState) -> Made {
-    Ok(for_users(state, of_statements))
-}
-
-pub fn by_host(state: &SessionState) -> Made {
-    Ok(for_hosts(state, of_statements))
 }
 
 fn connections(sums: &AccountSums) -> [Value; 4] {

@@ -2,7 +2,8 @@
 //! `events_transactions_summary_…`. Times are picoseconds, as there.
 
 use super::locks::Visible;
-use super::statements::{for_accounts, for_hosts, for_users, of_all, picos};
+use super::recent;
+use super::statements::{of_all, picos};
 use super::waits::columns;
 use crate::context::{Process, SessionState};
 use crate::error::Result;
@@ -12,7 +13,7 @@ use crate::statements::transactions::{Begun, TransactionEvent, TransactionSums};
 use crate::types::Value;
 use crate::variables::isolation_name;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tidemark_engine::TransactionInfo;
 use tidemark_engine::waits::WaitSum;
 
@@ -29,7 +30,7 @@ struct Stand {
 
 /// `state` is the session that asks.
 fn row(state: &SessionState, session: u64, begun: &Begun, stand: &Stand) -> Vec<Value> {
-    let since = begun.at.saturating_duration_since(state.database.started);
+    let since = begun.at.since(state.database.started);
     let nanos = |time: Duration| picos(time.as_nanos() as u64);
     let is_over = stand.state != "ACTIVE";
     vec![
@@ -104,47 +105,30 @@ pub fn current(state: &SessionState) -> Made {
     if !state.told().collected.has(Consumer::TransactionsCurrent) {
         return Ok(Vec::new());
     }
-    let visible = Visible::new(state);
     let active = state.database.engine().transactions();
-    let mut rows = Vec::new();
-    for (owner, process) in &visible.sessions {
-        if *owner != process.owners()[0] {
-            continue;
-        }
-        let info = active.iter().find(|info| info.owner == *owner);
+    recent::current(&Visible::new(state), |owner, process| {
+        let info = active.iter().find(|info| info.owner == owner);
         if let Some(begun) = open(process, info) {
             let stand = Stand {
                 state: "ACTIVE",
                 txn: info.and_then(|info| info.txn).map(|id| id.0),
-                took: Instant::now().saturating_duration_since(begun.at),
+                took: begun.at.elapsed(),
             };
-            rows.push(row(state, process.id, &begun, &stand));
-        } else if let Some(last) = process.with_current(|current| current.transactions.last) {
-            rows.push(over(state, process.id, &last));
+            return Some(row(state, process.id, &begun, &stand));
         }
-    }
-    rows.sort_by_key(|row| match row[0] {
-        Value::UInt(session) => session,
-        _ => 0,
-    });
-    Ok(rows)
+        let last = process.with_current(|current| current.transactions.recent.last().copied())?;
+        Some(over(state, process.id, &last))
+    })
 }
 
 pub fn history(state: &SessionState) -> Made {
-    let mut rows = Vec::new();
-    for process in state.database.sessions.lock().values() {
-        process.with_current(|current| {
-            let events = current.transactions.history.iter();
-            rows.extend(events.map(|event| over(state, process.id, event)));
-        });
-    }
-    Ok(rows)
+    let row = |session, event: &TransactionEvent| over(state, session, event);
+    recent::history(state, |current| &current.transactions.recent, row)
 }
 
 pub fn history_long(state: &SessionState) -> Made {
-    let all = state.database.long_history.transactions.all();
-    let rows = all.iter().map(|(session, event)| over(state, *session, event));
-    Ok(rows.collect())
+    let long = &state.database.long_history.transactions;
+    recent::history_long(long, |session, event| over(state, session, event))
 }
 
 /// EVENT_NAME and the sums: of all, of those that might write, of those that might not.
@@ -159,7 +143,7 @@ fn sums(first: Vec<Value>, sums: &TransactionSums) -> Vec<Value> {
     row
 }
 
-fn put(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, account: &AccountSums) {
+pub(super) fn put(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, account: &AccountSums) {
     rows.push(sums(first, &account.transactions));
 }
 
@@ -174,16 +158,4 @@ pub fn by_thread(state: &SessionState) -> Made {
         sums(vec![Value::UInt(process.id)], &own)
     };
     Ok(sessions.values().map(row).collect())
-}
-
-pub fn by_account(state: &SessionState) -> Made {
-    Ok(for_accounts(state, put))
-}
-
-pub fn by_user(state: &SessionState) -> Made {
-    Ok(for_users(state, put))
-}
-
-pub fn by_host(state: &SessionState) -> Made {
-    Ok(for_hosts(state, put))
 }

@@ -2,7 +2,7 @@
 //!
 //! The names of events are in MySQL's scheme, and MySQL's own where it has the same wait. Times are picoseconds, as there.
 
-use super::statements::{for_accounts, for_hosts, for_users, of_all, optional};
+use super::statements::{of_all, optional};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::error::Result;
@@ -80,7 +80,7 @@ pub fn by_event_name(state: &SessionState) -> Made {
         sum.add(&waits::background().shown(wait));
     }
     let mut rows = Vec::new();
-    of_sums(&mut rows, Vec::new(), &all);
+    put(&mut rows, Vec::new(), &all);
     Ok(rows)
 }
 
@@ -97,25 +97,13 @@ pub fn by_thread(state: &SessionState) -> Made {
 }
 
 /// A row for each event, behind what the rows begin with.
-fn of_sums(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, sums: &AccountSums) {
+pub(super) fn put(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, sums: &AccountSums) {
     for (name, sum) in by_event(|wait| sums.waited[wait as usize]) {
         let mut row = first.clone();
         row.push(Value::string(name));
         row.extend(columns(&sum));
         rows.push(row);
     }
-}
-
-pub fn by_account(state: &SessionState) -> Made {
-    Ok(for_accounts(state, of_sums))
-}
-
-pub fn by_user(state: &SessionState) -> Made {
-    Ok(for_users(state, of_sums))
-}
-
-pub fn by_host(state: &SessionState) -> Made {
-    Ok(for_hosts(state, of_sums))
 }
 
 /// What a session waits for at this moment.
@@ -201,8 +189,9 @@ pub fn current(state: &SessionState) -> Made {
 
 /// A wait that is over. Which table or file it was for is not kept.
 fn over(state: &SessionState, session: u64, waited: &Waited) -> Vec<Value> {
-    let until = waited.until.saturating_duration_since(state.database.started);
+    let until = waited.until.since(state.database.started);
     let nanos = |time: Duration| Value::UInt(picos(time.as_nanos() as u64));
+    let took = Duration::from_nanos(waited.nanos);
     let operation = match waited.wait {
         Wait::PageRead => "read",
         Wait::PageWrite | Wait::LogWrite => "write",
@@ -218,9 +207,9 @@ fn over(state: &SessionState, session: u64, waited: &Waited) -> Vec<Value> {
         Value::UInt(waited.number),
         Value::string(event_name(waited.wait)),
         Value::Null,
-        nanos(until.saturating_sub(waited.took)),
+        nanos(until.saturating_sub(took)),
         nanos(until),
-        nanos(waited.took),
+        nanos(took),
     ];
     row.resize(16, Value::Null);
     row[13] = Value::UInt(0);

@@ -11,7 +11,9 @@
 
 use super::accounts::Kinds;
 use super::figures::{Figures, Sums, Totals};
+use super::gathered::Gathered;
 use super::histogram::{Histogram, bucket_of};
+use super::prepared::Instance;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -69,10 +71,8 @@ pub struct Digest {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// What meters that are gone have counted.
-    before: Totals,
+    meters: Gathered,
     histogram: Histogram,
-    meters: Vec<Arc<Local>>,
     first_seen_micros: Option<i64>,
     last_seen_micros: i64,
     sample: Option<Sample>,
@@ -121,6 +121,8 @@ pub struct Meter {
     local: Arc<Local>,
     kinds: Arc<Kinds>,
     kind: usize,
+    /// The prepared statement that it counts alone, and for which it counts too.
+    instance: Option<Arc<Instance>>,
 }
 
 /// What is known of a digest at one moment.
@@ -186,13 +188,14 @@ impl Digests {
             text,
         );
         let local = Arc::new(Local::default());
-        digest.inner.lock().meters.push(Arc::clone(&local));
+        digest.inner.lock().meters.begin(&local);
         kinds.begin(kind, &local);
         Meter {
             digest,
             local,
             kinds: Arc::clone(kinds),
             kind,
+            instance: None,
         }
     }
 
@@ -310,10 +313,9 @@ impl Digest {
     /// None if no statement of it has ended yet.
     fn summary(self: &Arc<Digest>) -> Option<DigestSummary> {
         let inner = self.inner.lock();
-        let mut totals = inner.before.clone();
+        let totals = inner.meters.totals();
         let mut last_seen_micros = inner.last_seen_micros;
-        for local in &inner.meters {
-            totals.add(&Totals::of(&local.sums));
+        for local in inner.meters.meters() {
             last_seen_micros = last_seen_micros.max(local.last_seen_micros.load(Ordering::Relaxed));
         }
         (totals.count > 0).then(|| DigestSummary {
@@ -345,7 +347,7 @@ impl Digest {
 impl Inner {
     fn all_latencies(&self) -> Histogram {
         let mut all = self.histogram.clone();
-        for local in &self.meters {
+        for local in self.meters.meters() {
             local.pending().for_each(|bucket| all.add(bucket, 1));
         }
         all
@@ -359,6 +361,13 @@ impl Inner {
 }
 
 impl Meter {
+    /// Counts for a prepared statement too, which alone is counted by it.
+    pub fn of_instance(mut self, instance: &Arc<Instance>) -> Meter {
+        instance.begin(&self.local);
+        self.instance = Some(Arc::clone(instance));
+        self
+    }
+
     /// Counts a statement that began at a moment, in microseconds since 1970 UTC. `text` is asked for if the statement is to be the
     /// example of its kind. To be called by the owner's thread alone.
     #[inline]
@@ -404,9 +413,11 @@ impl Meter {
 impl Drop for Meter {
     fn drop(&mut self) {
         self.kinds.end(self.kind, &self.local);
+        if let Some(instance) = &self.instance {
+            instance.end(&self.local);
+        }
         let mut inner = self.digest.inner.lock();
-        inner.meters.retain(|other| !Arc::ptr_eq(other, &self.local));
-        inner.before.add(&Totals::of(&self.local.sums));
+        inner.meters.end(&self.local);
         inner.take_pending(&self.local);
         let last_seen = self.local.last_seen_micros.load(Ordering::Relaxed);
         inner.last_seen_micros = inner.last_seen_micros.max(last_seen);

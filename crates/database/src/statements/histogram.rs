@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 pub const BUCKETS: usize = 450;
 const BUCKETS_IN_POWER: f64 = 50.0;
 const FIRST_PICOS: f64 = 1e7;
-/// So many bits behind the first one are looked at for a first guess: it is two buckets off at most.
-const GUESS_BITS: u32 = 3;
+/// So many bits behind the first one are looked at for a first guess: it is one bucket off at most.
+const GUESS_BITS: u32 = 5;
 
 struct Tables {
     /// The buckets' lower bounds in picoseconds, and one that no time comes up to.

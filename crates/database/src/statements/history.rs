@@ -1,16 +1,16 @@
-//! The last statements of a session, in a ring that is used again: `performance_schema_events_statements_history_size` of them.
+//! The last statements of a session, in slots that are used again.
 //!
-//! A text is not copied: the session's buffer of the statement at hand and the one of the event that is forgotten change places.
+//! Nothing is copied: what the session has told of the statement at hand, its buffer with the text, and those of the event that is
+//! forgotten change places.
 //! Texts beyond [`TEXT_LENGTH_MAX`] are kept up to there.
 
 use super::figures::Figures;
+use super::recent::Recent;
 use crate::error::SqlError;
 use crate::parse::conceal;
 use std::borrow::Cow;
-use std::time::Instant;
+use tidemark_engine::Tick;
 
-/// Events that are kept of a session.
-pub const EVENTS: usize = 10;
 /// Bytes of a text that are kept: `performance_schema_max_sql_text_length`.
 pub const TEXT_LENGTH_MAX: usize = 1024;
 
@@ -22,7 +22,7 @@ pub struct Ended {
     /// The number of its digest; 0 if it has none.
     pub digest: u64,
     /// When it began.
-    pub began: Instant,
+    pub began: Tick,
     /// What it did.
     pub figures: Figures,
     /// Whether it answered with rows.
@@ -37,7 +37,7 @@ impl Ended {
         Ended {
             kind: 0,
             digest: 0,
-            began: Instant::now(),
+            began: Tick::now(),
             figures: Figures::default(),
             has_rows: false,
             error: None,
@@ -52,26 +52,33 @@ pub struct Event {
     pub id: u64,
     /// The number of the transaction that it ran in, if that was open before it.
     pub transaction: Option<u64>,
-    /// The history has it; else it was only the current one.
-    pub is_kept: bool,
     /// What it was and did.
-    pub ended: Ended,
+    pub ended: Box<Ended>,
     text: Vec<u8>,
 }
 
 impl Event {
+    /// None yet.
+    fn none() -> Event {
+        Event {
+            id: 0,
+            transaction: None,
+            ended: Box::new(Ended::none()),
+            text: Vec::new(),
+        }
+    }
+
     /// Its text as it may be shown: without passwords.
     pub fn text(&self) -> Cow<'_, [u8]> {
         conceal(&self.text)
     }
 }
 
-/// The ring.
+/// The last statements, and the numbers of a session's events.
 #[derive(Debug, Default)]
 pub struct History {
-    events: Vec<Event>,
-    /// Where the oldest is, once the ring is full.
-    oldest: usize,
+    /// Those that are over.
+    pub recent: Recent<Event>,
     last_id: u64,
     /// How many events belong to the statement at hand, which comes before them.
     within: u64,
@@ -89,38 +96,14 @@ pub struct Place {
 impl History {
     /// Adds a statement, and takes its text, or the first of it; `ended` and `text` are those of some statement before then.
     #[inline]
-    pub fn add(&mut self, ended: &mut Ended, text: &mut Vec<u8>, place: Place) {
+    pub fn add(&mut self, ended: &mut Box<Ended>, text: &mut Vec<u8>, place: Place) {
         let id = self.next_id();
         self.pass();
-        if self.events.len() < EVENTS {
-            let mut event = Event {
-                id,
-                transaction: place.transaction,
-                is_kept: place.is_kept,
-                ended: std::mem::replace(ended, Ended::none()),
-                text: Vec::new(),
-            };
-            keep(text, &mut event.text);
-            self.events.push(event);
-            return;
-        }
-        let event = &mut self.events[self.oldest];
+        let event = self.recent.slot(place.is_kept, Event::none);
         event.id = id;
-        (event.transaction, event.is_kept) = (place.transaction, place.is_kept);
+        event.transaction = place.transaction;
         std::mem::swap(&mut event.ended, ended);
         keep(text, &mut event.text);
-        self.oldest = (self.oldest + 1) % EVENTS;
-    }
-
-    /// The events, the oldest first.
-    pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
-        let (behind, first) = self.events.split_at(self.oldest);
-        first.iter().chain(behind)
-    }
-
-    /// The one that was added last.
-    pub fn last(&self) -> Option<&Event> {
-        self.events().next_back()
     }
 
     /// The number of the statement at hand, or of the next one.
@@ -147,12 +130,6 @@ impl History {
         self.last_id += 1 + self.within;
         self.within = 0;
     }
-
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        self.events.clear();
-        self.oldest = 0;
-    }
 }
 
 #[inline]
@@ -174,14 +151,14 @@ mod tests {
         let mut history = History::default();
         for n in 0..25usize {
             let mut text = vec![b'x'; n * 100];
-            let mut ended = Ended {
+            let mut ended = Box::new(Ended {
                 kind: n,
                 digest: 0,
-                began: Instant::now(),
+                began: Tick::now(),
                 figures: Figures::default(),
                 has_rows: false,
                 error: None,
-            };
+            });
             let place = Place {
                 transaction: None,
                 is_kept: true,
@@ -189,7 +166,8 @@ mod tests {
             history.add(&mut ended, &mut text, place);
         }
         let kept: Vec<_> = history
-            .events()
+            .recent
+            .history()
             .map(|event| (event.id, event.ended.kind, event.text.len()))
             .collect();
         let expected: Vec<_> = (15..25).map(|n| (n as u64 + 1, n, TEXT_LENGTH_MAX)).collect();

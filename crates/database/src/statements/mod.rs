@@ -15,20 +15,22 @@
 //!
 //! - [`figures`]: what one statement did, and sums of that. [`histogram`]: latencies by powers of ten.
 //! - [`errors`]: with which errors they ended.
-//! - [`digests`]: sums by kind of statement. [`history`]: the last statements of a session. [`accounts`]: sums and connections of
+//! - [`digests`]: sums by kind of statement, and `gathered`, of all meters of one. [`history`]: the last statements of a session. [`accounts`]: sums and connections of
 //!   accounts.
 //! - [`prepared`]: prepared statements, and what their executions did.
-//! - [`transactions`] and [`stages`]: the other events of a session; [`long`]: the last events of all sessions. [`setup`]: which of
-//!   all these are collected.
+//! - [`transactions`] and [`stages`]: the other events of a session; [`recent`]: the last of each kind; [`long`]: the last events of all
+//!   sessions. [`setup`]: which of all these are collected.
 
 pub mod accounts;
 pub mod digests;
 pub mod errors;
 pub mod figures;
+mod gathered;
 pub mod histogram;
 pub mod history;
 pub mod long;
 pub mod prepared;
+pub mod recent;
 pub mod ring;
 pub mod setup;
 pub mod stages;

@@ -1,7 +1,12 @@
-//! A prepared statement as other sessions see it: its text, the session that prepared it, and what its executions did. Its session adds to the sums with
-//! plain loads and stores, as to those of its digest.
+//! A prepared statement as other sessions see it: its text, the session that prepared it, and what its executions did.
+//!
+//! One that runs over the binary protocol has a meter of its digest to itself, whose sums are its own as well; only executions that no such
+//! meter counts are added here, by the session's thread alone.
 
+use super::digests::Local;
 use super::figures::{Figures, Sums, Totals};
+use super::gathered::Gathered;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,6 +24,9 @@ pub struct Instance {
     /// How long that took, in nanoseconds.
     pub nanos: u64,
     reprepared: AtomicU64,
+    /// What its meters have counted.
+    metered: Mutex<Gathered>,
+    /// What was counted by none.
     executed: Sums,
 }
 
@@ -32,11 +40,22 @@ impl Instance {
             event,
             nanos,
             reprepared: AtomicU64::new(0),
+            metered: Mutex::default(),
             executed: Sums::default(),
         }
     }
 
-    /// It has run. To be called by the session's thread alone.
+    /// A meter begins to count its executions.
+    pub(super) fn begin(&self, local: &Arc<Local>) {
+        self.metered.lock().begin(local);
+    }
+
+    /// A meter counts no more.
+    pub(super) fn end(&self, local: &Arc<Local>) {
+        self.metered.lock().end(local);
+    }
+
+    /// It has run, and none of its meters has counted that. To be called by the session's thread alone.
     #[inline]
     pub fn executed(&self, figures: &Figures) {
         self.executed.add(figures);
@@ -54,6 +73,8 @@ impl Instance {
 
     /// What its executions did.
     pub fn totals(&self) -> Totals {
-        Totals::of(&self.executed)
+        let mut totals = self.metered.lock().totals();
+        totals.add(&Totals::of(&self.executed));
+        totals
     }
 }

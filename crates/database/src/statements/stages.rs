@@ -5,13 +5,10 @@
 //! doing ([`Process`](crate::context::Process)).
 
 use super::long::Told;
-use super::ring::Ring;
+use super::recent::Recent;
 use super::setup::{Consumer, Instrument};
-use std::time::Instant;
+use tidemark_engine::Tick;
 use tidemark_engine::waits::WaitSum;
-
-/// Stages that are kept of a session: `performance_schema_events_stages_history_size`.
-pub const EVENTS: usize = 10;
 
 /// Declares [`Stage`]: the name of its event, and the state that the process list and SHOW PROFILE have for it.
 macro_rules! stages {
@@ -89,7 +86,7 @@ pub struct Running {
     /// Which stage.
     pub stage: Stage,
     /// Since when.
-    pub since: Instant,
+    pub since: Tick,
     /// How much is done, and of how much, where that is known.
     pub work: Option<(u64, u64)>,
 }
@@ -103,49 +100,50 @@ pub struct StageEvent {
     pub nanos: u64,
 }
 
-/// The stages of a session.
-#[derive(Debug)]
-pub struct Stages {
-    /// The one it is in.
-    pub running: Option<Running>,
-    /// The one before.
-    pub last: Option<StageEvent>,
-    /// Those before.
-    pub history: Ring<StageEvent>,
-    /// By stage; empty as long as there was none.
-    sums: Vec<WaitSum>,
-}
-
-impl Default for Stages {
-    fn default() -> Stages {
-        Stages {
-            running: None,
-            last: None,
-            history: Ring::new(EVENTS),
-            sums: Vec::new(),
+impl StageEvent {
+    /// None yet.
+    fn none() -> StageEvent {
+        StageEvent {
+            began: Running {
+                id: 0,
+                statement: 0,
+                stage: Stage::Starting,
+                since: Tick::default(),
+                work: None,
+            },
+            nanos: 0,
         }
     }
 }
 
+/// The stages of a session.
+#[derive(Debug, Default)]
+pub struct Stages {
+    /// The one it is in.
+    pub running: Option<Running>,
+    /// Those that are over.
+    pub recent: Recent<StageEvent>,
+    /// By stage; empty as long as there was none.
+    sums: Vec<WaitSum>,
+}
+
 impl Stages {
     /// The stage that runs, if any, is over.
-    pub fn end(&mut self, now: Instant, told: Told) {
+    pub fn end(&mut self, now: Tick, told: Told) {
         let Some(began) = self.running.take() else {
             return;
         };
         let counted = told.setup.counted(Instrument::Stage(began.stage));
-        let took = now.saturating_duration_since(began.since).as_nanos() as u64;
+        let took = now.nanos_since(began.since);
         let nanos = if counted.is_timed() { took } else { 0 };
         if self.sums.is_empty() {
             self.sums = vec![WaitSum::default(); Stage::ALL.len()];
         }
-        self.sums[began.stage as usize].add(&WaitSum::one(nanos));
+        self.sums[began.stage as usize].count_one(nanos);
         let event = StageEvent { began, nanos };
         if told.collected.has(Consumer::StagesCurrent) {
-            self.last = Some(event);
-        }
-        if told.collected.has(Consumer::StagesHistory) {
-            self.history.push(event);
+            let is_kept = told.collected.has(Consumer::StagesHistory);
+            *self.recent.slot(is_kept, StageEvent::none) = event;
         }
         if told.collected.has(Consumer::StagesHistoryLong) {
             told.long.stages.push(told.session, event);

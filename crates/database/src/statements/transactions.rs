@@ -1,18 +1,14 @@
 //! Transactions as events: the one of a session, open or over, the last ones, and sums of what they took, by whether they might
 //! write.
 //!
-//! A transaction of one statement has the statement's beginning and end, so no clock is read for it. What a session knows is under the
-//! lock of what it is doing, which it takes at the end of each command anyhow.
+//! A transaction of one statement has the statement's beginning and end, so no clock is read for it, and its event is written once, where
+//! it stays. What a session knows is under the lock of what it is doing, which it takes at the end of each command anyhow.
 
 use super::long::Told;
-use super::ring::Ring;
+use super::recent::Recent;
 use super::setup::{Consumer, Instrument};
-use std::time::Instant;
-use tidemark_engine::Isolation;
 use tidemark_engine::waits::WaitSum;
-
-/// Transactions that are kept of a session: `performance_schema_events_transactions_history_size`.
-pub const EVENTS: usize = 10;
+use tidemark_engine::{Isolation, Tick};
 
 /// A transaction that has begun.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +18,7 @@ pub struct Begun {
     /// That of the statement that began it.
     pub statement: u64,
     /// When.
-    pub at: Instant,
+    pub at: Tick,
     /// Its level.
     pub isolation: Isolation,
     /// It may not write.
@@ -35,6 +31,24 @@ pub struct Begun {
     pub rolled_back_to: u64,
     /// RELEASE SAVEPOINT.
     pub released: u64,
+}
+
+impl Begun {
+    /// One that is a statement's own, with the numbers of its event and of the statement.
+    #[inline]
+    fn alone((id, statement): (u64, u64), (at, isolation, read_only): (Tick, Isolation, bool)) -> Begun {
+        Begun {
+            id,
+            statement,
+            at,
+            isolation,
+            read_only,
+            autocommit: true,
+            savepoints: 0,
+            rolled_back_to: 0,
+            released: 0,
+        }
+    }
 }
 
 /// A transaction that is over.
@@ -50,6 +64,18 @@ pub struct TransactionEvent {
     pub nanos: u64,
 }
 
+impl TransactionEvent {
+    /// None yet.
+    fn none() -> TransactionEvent {
+        TransactionEvent {
+            begun: Begun::alone((0, 0), (Tick::default(), Isolation::RepeatableRead, true)),
+            txn: None,
+            committed: true,
+            nanos: 0,
+        }
+    }
+}
+
 /// The end of a transaction, to be told when its statement's end is.
 #[derive(Clone, Copy, Debug)]
 pub struct Over {
@@ -59,85 +85,61 @@ pub struct Over {
     pub committed: bool,
     /// Of a transaction that was one statement: the statement's beginning, the level, and whether it might not write. Others have
     /// told their beginning.
-    pub alone: Option<(Instant, Isolation, bool)>,
+    pub alone: Option<(Tick, Isolation, bool)>,
     /// When it ended.
-    pub at: Instant,
+    pub at: Tick,
 }
 
 /// Sums of those that might write, and of those that might not.
 pub type TransactionSums = [WaitSum; 2];
 
 /// The transactions of a session.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Transactions {
     /// The open one, of more than one statement.
     pub open: Option<Begun>,
-    /// The last one that is over.
-    pub last: Option<TransactionEvent>,
-    /// Those before.
-    pub history: Ring<TransactionEvent>,
+    /// Those that are over.
+    pub recent: Recent<TransactionEvent>,
     /// Sums of all that are over.
     pub sums: TransactionSums,
 }
 
-impl Default for Transactions {
-    fn default() -> Transactions {
-        Transactions {
-            open: None,
-            last: None,
-            history: Ring::new(EVENTS),
-            sums: TransactionSums::default(),
-        }
-    }
-}
-
 impl Transactions {
     /// One is over; `ids` are a number for its event, if it was a statement's own, and that of the statement.
-    #[inline]
+    #[inline(always)]
     pub fn end(&mut self, over: &Over, ids: impl FnOnce() -> (u64, u64), told: Told) {
-        let open = self.open.take();
         let counted = told.setup.counted(Instrument::Transaction);
         if !told.collected.has(Consumer::Global) || !counted.is_enabled() {
+            self.open = None;
             return;
         }
         let begun = match over.alone {
-            Some((at, isolation, read_only)) => {
-                let (id, statement) = ids();
-                Begun {
-                    id,
-                    statement,
-                    at,
-                    isolation,
-                    read_only,
-                    autocommit: true,
-                    savepoints: 0,
-                    rolled_back_to: 0,
-                    released: 0,
-                }
-            }
+            Some(alone) => Begun::alone(ids(), alone),
             // It has begun while transactions were not counted.
-            None => match open {
+            None => match self.open.take() {
                 Some(begun) => begun,
                 None => return,
             },
         };
-        let took = over.at.saturating_duration_since(begun.at);
-        let took = took.as_secs() * 1_000_000_000 + u64::from(took.subsec_nanos());
-        let event = TransactionEvent {
+        let nanos = match counted.is_timed() {
+            true => over.at.nanos_since(begun.at),
+            false => 0,
+        };
+        self.sums[usize::from(begun.read_only)].count_one(nanos);
+        // Without it the histories, which are below it, take nothing in either.
+        if !told.collected.has(Consumer::TransactionsCurrent) {
+            return;
+        }
+        let is_kept = told.collected.has(Consumer::TransactionsHistory);
+        let event = self.recent.slot(is_kept, TransactionEvent::none);
+        *event = TransactionEvent {
             begun,
             txn: over.txn,
             committed: over.committed,
-            nanos: if counted.is_timed() { took } else { 0 },
+            nanos,
         };
-        self.sums[usize::from(begun.read_only)].add(&WaitSum::one(event.nanos));
-        if told.collected.has(Consumer::TransactionsCurrent) {
-            self.last = Some(event);
-        }
-        if told.collected.has(Consumer::TransactionsHistory) {
-            self.history.push(event);
-        }
         if told.collected.has(Consumer::TransactionsHistoryLong) {
-            told.long.transactions.push(told.session, event);
+            told.long.transactions.push(told.session, *event);
         }
     }
 }

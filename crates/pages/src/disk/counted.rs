@@ -4,14 +4,13 @@
 //! stays when they are removed. Beside a request to the operating system, two looks at the clock do not show.
 
 use super::{Access, Disk, File, Part};
-use crate::COUNTED;
 use crate::waits::{Timed, WaitSum};
+use crate::{COUNTED, Tick};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,9 +117,9 @@ impl Counter {
             return request();
         }
         self.pending.fetch_add(1, Ordering::Relaxed);
-        let began = Instant::now();
+        let began = Tick::now();
         let done = request();
-        self.times.add(began.elapsed());
+        self.times.add(Tick::now().nanos_since(began));
         self.pending.fetch_sub(1, Ordering::Relaxed);
         if done.is_ok() {
             self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);

@@ -18,9 +18,8 @@ use crate::statements::{Figures, Meter};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tidemark_engine::COUNTED;
-use tidemark_engine::waits::nanos_of;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tidemark_engine::{COUNTED, Tick};
 
 /// Texts up to this length have their meters kept.
 const SHORT: usize = 32;
@@ -39,12 +38,12 @@ pub(super) struct About {
 /// The statement at hand, as far as it is measured.
 pub(super) struct Measure {
     /// When the command that comes next has arrived, if that is known.
-    pub arrived: Option<Instant>,
+    pub arrived: Option<Tick>,
     /// When the command's last statement ended, until something else is done.
-    pub just_ended: Option<Instant>,
-    command_began: Instant,
+    pub just_ended: Option<Tick>,
+    command_began: Tick,
     /// When the statement at hand began, or, behind it, when it ended.
-    began: Instant,
+    began: Tick,
     lock_nanos: u64,
     examined: u64,
     counted: CountedBefore,
@@ -57,7 +56,7 @@ pub(super) struct Measure {
     told: bool,
     short: HashMap<Box<[u8]>, Meter>,
     /// What was told of last.
-    ended: Ended,
+    ended: Box<Ended>,
     /// The history has it already, or is not to have it.
     is_kept: bool,
     /// A transaction that ended with the statement that was told of last.
@@ -66,7 +65,7 @@ pub(super) struct Measure {
 
 impl Default for Measure {
     fn default() -> Measure {
-        let now = Instant::now();
+        let now = Tick::now();
         Measure {
             arrived: None,
             just_ended: None,
@@ -80,7 +79,7 @@ impl Default for Measure {
             is_reprepared: Cell::new(false),
             told: false,
             short: HashMap::new(),
-            ended: Ended::none(),
+            ended: Box::new(Ended::none()),
             is_kept: true,
             over: None,
         }
@@ -94,7 +93,7 @@ impl Measure {
     }
 
     /// When the statement at hand began.
-    pub fn began(&self) -> Instant {
+    pub fn began(&self) -> Tick {
         self.began
     }
 
@@ -113,7 +112,7 @@ impl Measure {
 impl Session {
     /// A command begins.
     #[inline]
-    pub(super) fn measure_command(&mut self, began: Instant) {
+    pub(super) fn measure_command(&mut self, began: Tick) {
         self.measure.just_ended = None;
         self.measure.command_began = began;
         self.measure.began = began;
@@ -121,11 +120,11 @@ impl Session {
         self.measure.examined = 0;
     }
 
-    /// From the command's beginning to the end of its last statement.
+    /// From the command's beginning to the end of its last statement, in nanoseconds.
     #[inline]
-    pub(super) fn command_took(&self) -> Duration {
+    pub(super) fn command_nanos(&self) -> u64 {
         let measure = &self.measure;
-        measure.began.saturating_duration_since(measure.command_began)
+        measure.began.nanos_since(measure.command_began)
     }
 
     /// A statement of it begins.
@@ -151,24 +150,30 @@ impl Session {
         state.profiler.end(&conceal(text), &state.process.waits, most);
     }
 
-    /// A statement is over: what it did is told to its meter. `text` is all of it.
+    /// A statement is over: what it did is told to its meter. `text` is all of it. Returns true if the meter has counted it.
     #[inline]
-    pub(super) fn tell(&mut self, kind: usize, meter: Option<&Meter>, error: Option<&SqlError>, text: &[u8]) {
+    pub(super) fn tell(
+        &mut self,
+        kind: usize,
+        meter: Option<&Meter>,
+        error: Option<&SqlError>,
+        text: &[u8],
+    ) -> bool {
         if !COUNTED {
-            return;
+            return true;
         }
-        let now = Instant::now();
+        let now = Tick::now();
         let state = &self.state;
         let measure = &mut self.measure;
         let (lock_nanos, examined) = (state.lock_nanos(), state.examined.get());
         let affected = state.row_count.get();
-        let ended = &mut measure.ended;
+        let ended = &mut *measure.ended;
         ended.kind = kind;
         ended.digest = meter.map_or(0, Meter::digest_id);
         ended.began = measure.began;
         ended.has_rows = affected == -1;
         ended.figures = Figures {
-            nanos: nanos_of(now.saturating_duration_since(measure.began)),
+            nanos: now.nanos_since(measure.began),
             lock_nanos: lock_nanos - measure.lock_nanos,
             errors: 0,
             warnings: u64::from(state.warnings.count()),
@@ -187,15 +192,16 @@ impl Session {
             (ended.figures.nanos, ended.figures.lock_nanos) = (0, 0);
         }
         let is_counted = counted.is_enabled() && collected.has(Consumer::Global);
-        match meter.filter(|_| collected.has(Consumer::Digests)) {
-            _ if !is_counted => {}
+        let counting = meter.filter(|_| is_counted && collected.has(Consumer::Digests));
+        match counting {
             Some(meter) => meter.add(&ended.figures, state.now_micros.get(), || {
                 conceal(text).into_owned()
             }),
-            None => {
+            None if is_counted => {
                 ended.digest = 0;
                 state.process.kinds.add(kind, &ended.figures);
             }
+            None => {}
         }
         (measure.lock_nanos, measure.examined) = (lock_nanos, examined);
         measure.told = true;
@@ -210,6 +216,7 @@ impl Session {
         if self.state.database.spans.is_on() {
             self.send_span(meter, error, text);
         }
+        counting.is_some()
     }
 
     /// The statement that was told of is sent as a span, if its client asks for that.
@@ -224,7 +231,8 @@ impl Session {
             return;
         };
         let (state, ended) = (&self.state, &self.measure.ended);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, nanos_of);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |now| now.as_nanos() as u64);
         let figures = &ended.figures;
         let name = command::event_name(ended.kind);
         state.database.spans.send(Span {
@@ -249,15 +257,22 @@ impl Session {
         if !COUNTED {
             return;
         }
-        if let Some(before) = self.measure.over.replace(over) {
-            self.state.process.end_transaction(&before, self.state.told());
-        }
+        self.tell_transaction();
+        self.measure.over = Some(over);
+    }
+
+    /// What was said to be over is not, since its commit has failed.
+    #[cold]
+    pub(super) fn transaction_not_over(&mut self) {
+        self.measure.over = None;
     }
 
     /// A transaction that ended outside of a statement.
+    #[inline]
     pub(super) fn tell_transaction(&mut self) {
-        if let Some(over) = self.measure.over.take() {
-            self.state.process.end_transaction(&over, self.state.told());
+        if let Some(over) = &self.measure.over {
+            self.state.process.end_transaction(over, self.state.told());
+            self.measure.over = None;
         }
     }
 
@@ -280,7 +295,8 @@ impl Session {
         let text = &sql[start..end.max(start)];
         let about = self.measure.about.take();
         let Some(kind) = self.measure.kind.get() else {
-            return self.tell(command::ERROR, None, error, text);
+            self.tell(command::ERROR, None, error, text);
+            return;
         };
         let kept = self
             .measure
@@ -319,10 +335,14 @@ impl Session {
             return;
         }
         if meter.as_ref().is_none_or(Meter::is_stale) {
-            *meter = self.meter_about(about, command::COM_EXECUTE);
+            let new = self.meter_about(about, command::COM_EXECUTE);
+            *meter = match &about.run {
+                Some(instance) => new.map(|meter| meter.of_instance(instance)),
+                None => new,
+            };
         }
-        self.tell(command::COM_EXECUTE, meter.as_ref(), error, &about.text);
-        if let Some(instance) = &about.run {
+        let is_metered = self.tell(command::COM_EXECUTE, meter.as_ref(), error, &about.text);
+        if !is_metered && let Some(instance) = &about.run {
             instance.executed(&self.measure.ended.figures);
         }
     }
@@ -343,9 +363,9 @@ impl Session {
         let measure = &mut self.measure;
         let is_kept = std::mem::replace(&mut measure.is_kept, true);
         let ended = (!is_kept).then_some(&mut measure.ended);
-        let over = measure.over.take();
-        let told = self.state.told();
-        self.state.process.end(measure.began, ended, over.as_ref(), told);
+        let (over, told) = (measure.over.as_ref(), self.state.told());
+        self.state.process.end(measure.began, ended, over, told);
+        measure.over = None;
         measure.just_ended = COUNTED.then_some(measure.began);
     }
 

@@ -48,8 +48,8 @@ use prepared::Statements;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
-use tidemark_engine::{Transaction, waits};
+use std::time::Duration;
+use tidemark_engine::{Tick, Transaction, waits};
 use transaction::TransactionState;
 
 /// A statement prepared over the binary protocol.
@@ -167,8 +167,8 @@ impl Session {
         })
     }
 
-    /// The calling thread serves the session: what it waits for from now on is the session's.
-    pub fn serve_here(&self) {
+    /// The calling thread serves the session: what it waits for from now on is the session's, and is counted where this returns.
+    pub fn serve_here(&self) -> Arc<waits::Waits> {
         let process = &self.state.process;
         waits::count_for(Some(Arc::clone(&process.waits)));
         // Ends in the thread's number, where there is such a file.
@@ -177,17 +177,18 @@ impl Session {
         process.os_thread.store(number.unwrap_or(0), Ordering::Relaxed);
         let place = tidemark_memory::own_place();
         process.memory_place.store(place, Ordering::Relaxed);
+        Arc::clone(&process.waits)
     }
 
     /// When the command that comes next has arrived, if that is known: the clock is then not read again for when it began.
     #[inline]
-    pub fn arrived_at(&mut self, moment: Option<Instant>) {
+    pub fn arrived_at(&mut self, moment: Option<Tick>) {
         self.measure.arrived = moment;
     }
 
     /// When the last statement of the command before ended, if that was a moment ago. Is asked once.
     #[inline]
-    pub fn ended_at(&mut self) -> Option<Instant> {
+    pub fn ended_at(&mut self) -> Option<Tick> {
         self.measure.just_ended.take()
     }
 
@@ -245,9 +246,9 @@ impl Session {
 
     /// A statement is over: the slow query log has it if it took long.
     fn finish(&mut self) {
-        let took = self.command_took();
-        if took.as_secs_f64() >= self.state.settings.long_query_time {
-            self.note_slow(took);
+        let nanos = self.command_nanos();
+        if nanos as f64 >= self.state.settings.long_query_time * 1e9 {
+            self.note_slow(Duration::from_nanos(nanos));
         }
         self.note_view();
         self.end_command();

@@ -18,6 +18,7 @@ use crate::types::{ColumnMeta, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use tidemark_engine::Tick;
 
 #[derive(Default)]
 pub(super) struct Statements {
@@ -281,7 +282,7 @@ impl Session {
         };
         self.measure.is_about(command::PREPARE_SQL, about);
         let mut prepared = prepared?;
-        let nanos = self.measure.began().elapsed().as_nanos() as u64;
+        let nanos = Tick::now().nanos_since(self.measure.began());
         let id = self.statements.next_id();
         prepared.list(&self.state, (id, Some(name)), nanos);
         self.statements.text.insert(key, prepared);

@@ -174,7 +174,7 @@ impl Session {
             self.state.count(Counter::MaxExecutionTimeSet, 1);
             timer.start(&self.state.process, Duration::from_millis(limit_ms))
         });
-        let changed = self.txn.changed();
+        let changed = plan.writes().then(|| self.txn.changed());
         let outcome = if stored {
             let start = match self.begin_statement(plan) {
                 Ok(start) => start,
@@ -187,7 +187,9 @@ impl Session {
             };
             let result = exec::run(plan, &self.state, &mut self.txn, params, out);
             let result = self.in_time(alarm, result);
-            self.count_changes(changed);
+            if let Some(before) = changed {
+                self.count_changes(before);
+            }
             self.end_statement(start, result)?
         } else {
             let result = exec::run(plan, &self.state, &mut self.txn, params, out);

@@ -24,8 +24,7 @@ use crate::variables::{DEFS, Setting, find, isolation_name};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
-use tidemark_engine::{COUNTED, Isolation, Lsn, Savepoint};
+use tidemark_engine::{COUNTED, Isolation, Lsn, Savepoint, Tick};
 
 #[derive(Default)]
 pub(super) struct TransactionState {
@@ -170,16 +169,14 @@ impl Session {
                     return Err(error);
                 }
                 self.state.stage(Stage::Commit);
-                let over = self.over(true);
+                self.transaction_over(self.over(true));
                 let committed = self.commit_timed();
                 self.state.count(Counter::HandlerCommit, 1);
                 self.release_metadata_locks();
                 match committed {
-                    Ok(()) => {
-                        self.transaction_over(over);
-                        Ok(value)
-                    }
+                    Ok(()) => Ok(value),
                     Err(error) => {
+                        self.transaction_not_over();
                         self.abandon_transaction();
                         Err(error.into())
                     }
@@ -289,10 +286,11 @@ impl Session {
     /// Commits in the engine, and counts how long that took if there was anything to write.
     #[inline]
     fn commit_timed(&mut self) -> tidemark_engine::Result<()> {
-        let began = (COUNTED && self.txn.has_written()).then(Instant::now);
+        let began = (COUNTED && self.txn.has_written()).then(Tick::now);
         let committed = self.txn.commit();
         if let Some(began) = began {
-            self.state.process.counters.add_commit(began.elapsed());
+            let nanos = Tick::now().nanos_since(began);
+            self.state.process.counters.add_commit(nanos);
         }
         committed
     }

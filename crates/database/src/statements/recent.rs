@@ -1,0 +1,124 @@
+//! The last events of one kind in a session: the one that was over last, and the history of those that are to be kept.
+//!
+//! An event is written once, into the slot behind the history. If it is kept, the history grows by that slot, and beyond its size loses
+//! the oldest, whose slot is the next; if not, the next event takes the same slot. The slots are made once and used again.
+//!
+//! ```text
+//!   slots   f  g  h │ c  d  e        history: c d e f g; h is over last, and was not to be kept
+//!                 next
+//! ```
+
+/// Events that the history has: `performance_schema_events_…_history_size`, of statements, transactions and stages alike.
+pub const EVENTS: usize = 10;
+const SLOTS: usize = EVENTS + 1;
+
+/// The last events.
+#[derive(Clone, Debug)]
+pub struct Recent<T> {
+    slots: Vec<T>,
+    next: usize,
+    /// So many slots before the next one are the history.
+    kept: usize,
+    last: Option<usize>,
+}
+
+impl<T> Default for Recent<T> {
+    fn default() -> Recent<T> {
+        Recent {
+            slots: Vec::new(),
+            next: 0,
+            kept: 0,
+            last: None,
+        }
+    }
+}
+
+impl<T> Recent<T> {
+    /// The slot for an event that is over, which the history is to have or not. It holds one that is forgotten, or a new `none`.
+    #[inline]
+    pub fn slot(&mut self, is_kept: bool, none: fn() -> T) -> &mut T {
+        let at = self.next;
+        if at == self.slots.len() {
+            self.add_slot(none);
+        }
+        self.last = Some(at);
+        if is_kept {
+            self.next = if at == EVENTS { 0 } else { at + 1 };
+            self.kept = EVENTS.min(self.kept + 1);
+        }
+        &mut self.slots[at]
+    }
+
+    #[cold]
+    fn add_slot(&mut self, none: fn() -> T) {
+        self.slots.reserve_exact(SLOTS - self.slots.len());
+        self.slots.push(none());
+    }
+
+    /// The one that was over last.
+    pub fn last(&self) -> Option<&T> {
+        self.slots.get(self.last?)
+    }
+
+    /// The history, the oldest first.
+    pub fn history(&self) -> impl Iterator<Item = &T> {
+        let first = self.next + SLOTS - self.kept;
+        (first..first + self.kept).map(|at| &self.slots[at % SLOTS])
+    }
+
+    /// Forgets which was over last.
+    pub fn forget_last(&mut self) {
+        self.last = None;
+    }
+
+    /// Forgets the history.
+    pub fn forget_history(&mut self) {
+        self.kept = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(recent: &mut Recent<u32>, event: u32, is_kept: bool) {
+        *recent.slot(is_kept, || 0) = event;
+        assert_eq!(recent.last(), Some(&event));
+    }
+
+    fn history(recent: &Recent<u32>) -> Vec<u32> {
+        recent.history().copied().collect()
+    }
+
+    #[test]
+    fn the_history_has_the_last_of_those_that_were_kept() {
+        let mut recent = Recent::default();
+        assert_eq!(recent.last(), None);
+        let mut kept = Vec::new();
+        for event in 0..100 {
+            let is_kept = event % 7 != 3 && event % 5 != 0;
+            put(&mut recent, event, is_kept);
+            kept.extend(is_kept.then_some(event));
+            let first = kept.len().saturating_sub(EVENTS);
+            assert_eq!(history(&recent), kept[first..]);
+        }
+        assert_eq!(recent.slots.len(), SLOTS);
+    }
+
+    #[test]
+    fn history_and_last_are_forgotten_each_by_itself() {
+        let mut recent = Recent::default();
+        for event in 0..25 {
+            put(&mut recent, event, true);
+        }
+        recent.forget_last();
+        assert_eq!((recent.last(), history(&recent).len()), (None, EVENTS));
+        put(&mut recent, 25, true);
+        recent.forget_history();
+        assert_eq!((recent.last(), history(&recent).len()), (Some(&25), 0));
+        put(&mut recent, 26, false);
+        put(&mut recent, 27, true);
+        put(&mut recent, 28, true);
+        assert_eq!(history(&recent), [27, 28]);
+    }
+}

@@ -441,6 +441,24 @@ mod tests {
     }
 
     #[test]
+    fn a_prepared_statement_has_what_its_meters_and_nobody_counted() {
+        let digests = Digests::new(10);
+        let instance = Arc::new(Instance::new(1, None, b"a"[..].into(), (1, 0)));
+        let one = meter(&digests, "a").of_instance(&instance);
+        one.add(&figures(20_000), 1, Vec::new);
+        digests.forget();
+        assert!(one.is_stale());
+        let other = meter(&digests, "a").of_instance(&instance);
+        drop(one);
+        other.add(&figures(30_000), 2, Vec::new);
+        instance.executed(&figures(10_000));
+        let totals = instance.totals();
+        assert_eq!((totals.count, totals.sent, totals.nanos), (3, 3, 60_000));
+        assert_eq!((totals.least_nanos(), totals.most_nanos), (10_000, 30_000));
+        assert_eq!(digests.all()[0].totals.count, 1);
+    }
+
+    #[test]
     fn what_meters_that_are_gone_have_counted_stays() {
         let digests = Digests::new(10);
         let kept = meter(&digests, "a");

@@ -95,7 +95,7 @@ pub struct Place {
 
 impl History {
     /// Adds a statement, and takes its text, or the first of it; `ended` and `text` are those of some statement before then.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, ended: &mut Box<Ended>, text: &mut Vec<u8>, place: Place) {
         let id = self.next_id();
         self.pass();

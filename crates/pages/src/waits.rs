@@ -94,16 +94,6 @@ pub struct WaitSum {
 }
 
 impl WaitSum {
-    /// A single one.
-    pub fn one(nanos: u64) -> WaitSum {
-        WaitSum {
-            count: 1,
-            nanos,
-            least_nanos: nanos,
-            most_nanos: nanos,
-        }
-    }
-
     /// Counts one more.
     #[inline]
     pub fn count_one(&mut self, nanos: u64) {
@@ -556,20 +546,20 @@ mod tests {
 
     #[test]
     fn the_shortest_of_several_sums_is_one_that_was() {
+        let of = |nanos: &[u64]| {
+            let mut sum = WaitSum::default();
+            nanos.iter().for_each(|nanos| sum.count_one(*nanos));
+            sum
+        };
         let mut sum = WaitSum::default();
-        for other in [
-            WaitSum::one(5),
-            WaitSum::default(),
-            WaitSum::one(2),
-            WaitSum::one(9),
-        ] {
+        for other in [of(&[5]), of(&[]), of(&[7, 2]), of(&[9])] {
             sum.add(&other);
         }
         assert_eq!(
             sum,
             WaitSum {
-                count: 3,
-                nanos: 16,
+                count: 4,
+                nanos: 23,
                 least_nanos: 2,
                 most_nanos: 9
             }

@@ -176,7 +176,7 @@ mod tests {
         kinds.add(1, &Figures::default());
         accounts.disconnect(&account, |sums| {
             add_all(&mut sums.before, &kinds.totals());
-            sums.waited[Wait::RowLock as usize].add(&WaitSum::one(7));
+            sums.waited[Wait::RowLock as usize].count_one(7);
         });
         let all = accounts.all();
         let sums = &all[&account];

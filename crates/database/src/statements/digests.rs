@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn a_prepared_statement_has_what_its_meters_and_nobody_counted() {
         let digests = Digests::new(10);
-        let instance = Arc::new(Instance::new(1, None, b"a"[..].into(), (1, 0)));
+        let instance = Arc::new(Instance::new(1, None, Arc::from(&b"a"[..]), (1, 0)));
         let one = meter(&digests, "a").of_instance(&instance);
         one.add(&figures(20_000), 1, Vec::new);
         digests.forget();

@@ -2,6 +2,7 @@
 """Ordinary drivers of six kinds against one server.
 
     tests/drivers/run.py [--address HOST:PORT[:USER]] [LANGUAGE ...]
+    tests/drivers/run.py --record HOST:PORT[:USER]      what MySQL answers to Connector/J's DatabaseMetaData, into metadata.json
 
 Without an address it starts a Tidemark server of its own. Each language has a program beside this file that reads
 `expected.json`, makes the same checks through its own driver, and prints a line per check: `ok NAME`,
@@ -9,7 +10,8 @@ Without an address it starts a Tidemark server of its own. Each language has a p
 
 The checks: connecting with each authentication plugin, with a wrong password and without one; every type, bound as a
 prepared parameter, fetched by text and by binary protocol; a 20 MB value; commit and rollback; error numbers and
-SQLSTATEs, among them a lock wait timeout and a deadlock; several statements in one; affected rows and generated ids.
+SQLSTATEs, among them a lock wait timeout and a deadlock; several statements in one; affected rows and generated ids; all of JDBC's
+DatabaseMetaData.
 """
 import os
 import shutil
@@ -58,7 +60,7 @@ def prepare_accounts(address: Address) -> list[str]:
     return plugins
 
 
-def run(language: str, address: Address, plugins: list[str], report: Report) -> None:
+def run(language: str, address: Address, plugins: list[str], report: Report, record: bool = False) -> None:
     tools, builds, command, folder = programs()[language]
     missing = [tool for tool in tools if not shutil.which(tool)]
     if missing:
@@ -74,7 +76,7 @@ def run(language: str, address: Address, plugins: list[str], report: Report) -> 
     address.execute("DROP DATABASE IF EXISTS drivers", "CREATE DATABASE drivers", "USE drivers",
                     "CREATE TABLE accounts (id INT PRIMARY KEY, balance INT NOT NULL)", "INSERT INTO accounts VALUES (1, 100), (2, 200)")
     environment = {**os.environ, "DB_HOST": address.host, "DB_PORT": str(address.port), "DB_USER": address.user,
-                   "DB_PASSWORD": PASSWORD, "DB_PLUGINS": " ".join(plugins), "EXPECTED": str(HERE / "expected.json")}
+                   "DB_PASSWORD": PASSWORD, "DB_PLUGINS": " ".join(plugins), "EXPECTED": str(HERE / "expected.json"), "METADATA": str(HERE / "metadata.json"), **({"RECORD": "1"} if record else {})}
     try:
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired as late:
@@ -84,15 +86,19 @@ def run(language: str, address: Address, plugins: list[str], report: Report) -> 
         verdict, _, rest = line.partition(" ")
         name, _, detail = rest.partition(": ")
         {"ok": report.ok, "FAILED": report.fail, "skipped": report.skip}.get(verdict, report.fail)(f"{language}/{name}", detail)
-    if done.returncode or not done.stdout:
+    if done.returncode or not (done.stdout or record):
         report.fail(f"{language}/finishes", f"exit status {done.returncode}: {done.stderr[-2000:]}")
 
 
 def main():
     parser = suite_parser(__doc__)
     parser.add_argument("--address", help="HOST:PORT[:USER]; default: a Tidemark server of its own")
+    parser.add_argument("--record", metavar="HOST:PORT:USER", help="write metadata.json from this MySQL server, and do no more")
     options = parser.parse_args()
     report = Report("drivers", options.filters)
+    if options.record:
+        run("java", Address.parse(options.record), [], report, record=True)
+        return
     server = None
     if options.address:
         address = Address.parse(options.address)

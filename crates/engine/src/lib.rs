@@ -103,6 +103,7 @@ mod lock;
 #[cfg(feature = "museum")]
 pub mod museum;
 mod mvcc;
+mod pool_pages;
 mod purge;
 mod sabotage;
 mod schema;
@@ -134,6 +135,7 @@ pub use lock::{
     LockWait, LockWaitInfo, TransactionInfo,
 };
 pub use mvcc::HotRow;
+pub use pool_pages::{PageContent, PageInPool, page_type};
 pub use schema::{
     Column, ColumnType, Datum, Element, IndexSchema, KeyPart, ROW_VERSIONS_MAX, RowBuf, TableSchema, Values,
 };

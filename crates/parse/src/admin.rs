@@ -155,6 +155,18 @@ impl Parser<'_> {
                 break;
             }
         }
+        let is_for_schema = self.is("FOR") && (self.is_ahead(1, "SCHEMA") || self.is_ahead(1, "DATABASE"));
+        let schema = match is_for_schema {
+            true => {
+                self.advance();
+                self.advance();
+                Some(match self.token().kind {
+                    TokenKind::Str => self.string_text()?,
+                    _ => self.name()?,
+                })
+            }
+            false => None,
+        };
         if self.is_any(&[
             "SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH", "TABLE", "VALUES",
         ]) || self.is_op(Op::LParen)
@@ -164,8 +176,12 @@ impl Parser<'_> {
                 format,
                 analyze,
                 into,
+                schema,
                 statement,
             })));
+        }
+        if schema.is_some() {
+            return self.error();
         }
         if self.is("FOR") && self.is_ahead(1, "CONNECTION") {
             if analyze {

@@ -1,4 +1,4 @@
-//! The columns of the engine's tables as InnoDB's are told of: `information_schema.INNODB_COLUMNS`. Types have the numbers
+//! The columns of the engine's tables as InnoDB's are told of: `information_schema.INNODB_COLUMNS`, and `INNODB_VIRTUAL`. Types have the numbers
 //! that InnoDB has for them, with the server's own number and the collation's in the precise type.
 
 use super::engine_tables::base_tables;
@@ -6,8 +6,11 @@ use super::rows::{require_process, string};
 use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, TableDef};
 use crate::error::Result;
+use crate::parse::ast::Expr;
+use crate::parse::parse_expression;
 use crate::types::meta::type_byte;
 use crate::types::{Collation, Decimal as Dec, SqlType, TypeKind, Value};
+use std::collections::{BTreeSet, HashMap};
 
 type Made = Result<Vec<Vec<Value>>>;
 
@@ -151,6 +154,42 @@ fn numbered(table: &TableDef) -> Vec<(u64, &ColumnDef)> {
     let made = all.filter(|(_, column)| is_virtual(column)).enumerate();
     numbered.extend(made.map(|(nth, (at, column))| (virtual_position(nth, at), column)));
     numbered
+}
+
+/// Each virtual column with each stored one that it is computed from, by way of other virtual ones too.
+pub fn virtual_columns(state: &SessionState) -> Made {
+    require_process(state)?;
+    let mut rows = Vec::new();
+    for table in base_tables(state) {
+        let mut numbered = numbered(&table);
+        // A column is generated of those before it alone.
+        numbered.sort_by_key(|(position, _)| *position);
+        let mut known: HashMap<String, (u64, BTreeSet<u64>)> = HashMap::new();
+        for (position, column) in numbered {
+            let mut bases = BTreeSet::new();
+            if let Some(generated) = column.generated.as_ref().filter(|made| !made.stored) {
+                let expr = parse_expression(&generated.expression)?;
+                for name in columns_of(&expr) {
+                    match known.get(&name.to_lowercase()) {
+                        Some((_, through)) if !through.is_empty() => bases.extend(through),
+                        Some((base, _)) => drop(bases.insert(*base)),
+                        None => {}
+                    }
+                }
+                let of_base = |base: &u64| [table.id.0, position, *base].map(Value::UInt).to_vec();
+                rows.extend(bases.iter().map(of_base));
+            }
+            known.insert(column.name.to_lowercase(), (position, bases));
+        }
+    }
+    Ok(rows)
+}
+
+fn columns_of(expr: &Expr) -> Vec<&str> {
+    match expr {
+        Expr::Column(column) => vec![&column.column],
+        _ => expr.children().into_iter().flat_map(columns_of).collect(),
+    }
 }
 
 pub fn columns(state: &SessionState) -> Made {

@@ -46,10 +46,10 @@ pub fn tables(state: &SessionState) -> Made {
 }
 
 /// An index of a table as InnoDB has it: each table has a clustered one, named or not.
-struct Listed {
-    id: u64,
+pub(super) struct Listed {
+    pub id: u64,
     root: u64,
-    name: String,
+    pub name: String,
     /// InnoDB's number for its kind.
     kind: i64,
     /// The columns of its key.
@@ -61,7 +61,7 @@ struct Listed {
 const CLUSTERED: i64 = 1;
 const UNIQUE: i64 = 2;
 
-fn indexes_of(state: &SessionState, table: &TableDef) -> Vec<Listed> {
+pub(super) fn indexes_of(state: &SessionState, table: &TableDef) -> Vec<Listed> {
     let Ok(stored) = state.database.engine().table(table.id) else {
         return Vec::new();
     };

@@ -1,11 +1,13 @@
 //! The rows of the tables that are not stored: those of `information_schema`, `performance_schema`, `mysql` and `sys`.
 //!
 //! Each has a definition in the dictionary (`dictionary::virtual_tables`) like any other table's, so that the planner treats
-//! it as one, and here a function that makes all its rows for a session. What an account may not see is not among them.
+//! it as one, and here a function that makes all its rows for a session, or, where there may be very many, hands over one after the
+//! other. What an account may not see is not among them.
 
 mod accounts;
 mod attributes;
 mod begin_anew;
+mod buffer_pages;
 mod engine_columns;
 mod engine_tables;
 mod errors;
@@ -36,6 +38,7 @@ mod waits;
 
 pub use accounts::{DB_COLUMNS, USER_COLUMNS};
 pub use begin_anew::begin_anew;
+pub use buffer_pages::TakeRow;
 pub use setup::{Change, check_assigned, is_setup};
 
 use crate::context::SessionState;
@@ -320,9 +323,34 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (IS, "INNODB_DATAFILES", engine_tables::data_files),
     (IS, "INNODB_TABLESPACES_BRIEF", engine_tables::tablespaces_brief),
     (IS, "INNODB_BUFFER_POOL_STATS", engine_tables::pool),
+    (IS, "INNODB_VIRTUAL", engine_columns::virtual_columns),
+    (PS, "table_lock_waits_summary_by_table", table_io::lock_waits),
 ];
 
-/// All rows of a virtual table, columns in the definition's order. A table without a maker belongs to a feature that is not here.
+/// Those whose rows are made one after the other.
+const WALKS: &[(&str, &str, fn(&SessionState, TakeRow) -> Result<()>)] = &[
+    (IS, "INNODB_BUFFER_PAGE", buffer_pages::buffer_page),
+    (IS, "INNODB_BUFFER_PAGE_LRU", buffer_pages::buffer_page_lru),
+    (IS, "INNODB_CACHED_INDEXES", buffer_pages::cached_indexes),
+];
+
+/// Hands over the rows of a virtual table, columns in the definition's order, until `take` says that it has enough.
+pub fn for_each_row(table: &TableDef, state: &SessionState, take: TakeRow) -> Result<()> {
+    let walk = WALKS
+        .iter()
+        .find(|(schema, name, _)| table.schema == *schema && table.name == *name);
+    if let Some((_, _, walk)) = walk {
+        return walk(state, take);
+    }
+    for row in rows(table, state)? {
+        if !take(&row)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// All rows of a virtual table that has not too many, columns in the definition's order. A table without a maker belongs to a feature that is not here.
 pub fn rows(table: &TableDef, state: &SessionState) -> Result<Vec<Vec<Value>>> {
     let found = MAKERS
         .iter()
@@ -344,7 +372,9 @@ mod tests {
             .iter()
             .filter(|table| table.view.is_none() && !virtual_tables::is_absent(&table.schema, &table.name))
             .map(|table| (&*table.schema, &*table.name));
+        let walked = WALKS.iter().map(|(schema, name, _)| (*schema, *name));
         let made = MAKERS.iter().map(|(schema, name, _)| (*schema, *name));
+        let made = made.chain(walked);
         let [mut defined, mut made]: [Vec<_>; 2] = [defined.collect(), made.collect()];
         defined.sort();
         made.sort();

@@ -1,4 +1,5 @@
-//! How often rows of tables were read and changed: `performance_schema.table_io_waits_summary_by_table` and `…_by_index_usage`.
+//! How often rows of tables were read and changed: `performance_schema.table_io_waits_summary_by_table` and `…_by_index_usage`; and how long
+//! sessions waited for tables: `table_lock_waits_summary_by_table`.
 //!
 //! They are counted, and not timed: two looks at the clock would take longer than many a row. A table's counts begin anew when its
 //! definition changes. What changes rows is counted for no index.
@@ -6,6 +7,7 @@
 use crate::context::SessionState;
 use crate::dictionary::TableDef;
 use crate::error::Result;
+use crate::mdl::WaitSums;
 use crate::show::objects::visible_tables;
 use crate::types::Value;
 use std::sync::Arc;
@@ -76,6 +78,31 @@ pub fn by_table(state: &SessionState) -> Made {
         row
     };
     Ok(used(state).into_iter().map(row).collect())
+}
+
+/// Waits for a table's definition and LOCK TABLES, in the columns of locks that the server asks an engine for.
+pub fn lock_waits(state: &SessionState) -> Made {
+    let none = WaitSums::default();
+    let row = |(table, _): (Arc<TableDef>, TableUsage)| {
+        let [read, write] = table.lock.waits();
+        let both = read.with(write);
+        let of_reads = [none, none, none, none, read];
+        let of_writes = [none, none, none, none, write];
+        let mut row = front(&table);
+        let all = [both, read, write].into_iter().chain(of_reads).chain(of_writes);
+        row.extend(all.flat_map(timed_columns));
+        row
+    };
+    Ok(used(state).into_iter().map(row).collect())
+}
+
+/// COUNT and the sum, the least, the mean and the greatest time, in picoseconds.
+fn timed_columns(waits: WaitSums) -> [Value; 5] {
+    const PICOS: u64 = 1000;
+    let mean = waits.nanos.checked_div(waits.count).unwrap_or(0);
+    let times =
+        [waits.nanos, waits.nanos_min, mean, waits.nanos_max].map(|nanos| nanos.saturating_mul(PICOS));
+    [waits.count, times[0], times[1], times[2], times[3]].map(Value::UInt)
 }
 
 pub fn by_index(state: &SessionState) -> Made {

@@ -22,9 +22,11 @@ pub(crate) mod inspect;
 mod named;
 #[cfg(test)]
 mod tests;
+mod waited;
 
 pub use alteration::Admitted;
 pub use named::NamedLocks;
+pub use waited::WaitSums;
 
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
@@ -33,6 +35,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tidemark_engine::waits::{Wait, timed};
+use waited::Waited;
 
 /// How often a waiting session looks whether there is a reason to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -78,6 +81,8 @@ pub struct TableLock {
     blocker: AtomicU64,
     /// The session that alters the table beside its users, or 0. Read and written under the common mutex.
     alterer: AtomicU64,
+    /// How long sessions have waited to use it, and to have it for themselves.
+    waited: [Waited; 2],
 }
 
 /// The exclusive side of a lock, decoded from its word.
@@ -97,6 +102,7 @@ impl TableLock {
             name: String::new(),
             blocker: AtomicU64::new(0),
             alterer: AtomicU64::new(0),
+            waited: Default::default(),
         })
     }
 
@@ -211,6 +217,8 @@ pub struct Holder {
     owned: Mutex<Vec<(Arc<TableLock>, Block)>>,
     /// What was in the way of its latest request that failed.
     refused: Mutex<Vec<inspect::ShownWait>>,
+    /// When the wait at hand began, if it waits or has just waited.
+    waits_since: Mutex<Option<Instant>>,
 }
 
 impl Locks {
@@ -227,6 +235,7 @@ impl Locks {
                     name: name.to_owned(),
                     blocker: AtomicU64::new(0),
                     alterer: AtomicU64::new(0),
+                    waited: Default::default(),
                 })
             });
         Arc::clone(lock)
@@ -245,6 +254,7 @@ impl Locks {
             used: Mutex::new(Vec::new()),
             owned: Mutex::new(Vec::new()),
             refused: Mutex::default(),
+            waits_since: Mutex::default(),
         });
         let mut state = self.state.lock();
         state.sessions.retain(|weak| weak.strong_count() > 0);
@@ -367,7 +377,9 @@ impl Holder {
         if !lock.stops(self.session, mode) {
             return Ok(());
         }
-        self.wait_to_use(lock, mode, policy)
+        let used = self.wait_to_use(lock, mode, policy);
+        self.tell_wait(lock, mode == Mode::Write);
+        used
     }
 
     /// Writes down the use; false if it was there already.
@@ -460,6 +472,17 @@ impl Holder {
 
     /// Takes the lock for this session alone (as far as `block` says), until [`Holder::release_owned`].
     pub fn own(&self, lock: &Arc<TableLock>, block: Block, policy: &WaitPolicy<'_>) -> Result<(), Failure> {
+        let owned = self.wait_to_own(lock, block, policy);
+        self.tell_wait(lock, block != Block::Writers);
+        owned
+    }
+
+    fn wait_to_own(
+        &self,
+        lock: &Arc<TableLock>,
+        block: Block,
+        policy: &WaitPolicy<'_>,
+    ) -> Result<(), Failure> {
         let deadline = Instant::now().checked_add(policy.timeout);
         let locks = &self.locks;
         let mut state = locks.state.lock();
@@ -523,6 +546,7 @@ impl Holder {
             Err(Failure::Deadlock)
         } else {
             state.waits.insert(self.session, (Arc::clone(lock), want));
+            self.waits_since.lock().get_or_insert_with(Instant::now);
             let waited = self.locks.wait(state, deadline, policy);
             state.waits.remove(&self.session);
             waited

@@ -51,6 +51,17 @@ impl Frames {
         self.frames[frame].store(EMPTY, Ordering::Release);
     }
 
+    /// The page in a frame, if there is one.
+    pub fn name(&self, frame: usize) -> Option<PageId> {
+        let name = self.frames.get(frame)?.load(Ordering::Acquire);
+        (name < TAKEN).then_some(PageId(name))
+    }
+
+    /// The frame that the hand comes to next.
+    pub fn hand(&self) -> usize {
+        self.hand.load(Ordering::Relaxed) % self.frames.len()
+    }
+
     /// The pages in memory, by frame. A page that stays in memory throughout is there exactly once.
     pub fn names(&self) -> impl Iterator<Item = PageId> + '_ {
         self.frames
@@ -62,7 +73,7 @@ impl Frames {
 
     /// The pages in memory, in the order in which the hand will come to them.
     pub fn names_ahead(&self) -> impl Iterator<Item = PageId> + '_ {
-        let hand = self.hand.load(Ordering::Relaxed) % self.frames.len();
+        let hand = self.hand();
         let frames = self.frames[hand..].iter().chain(&self.frames[..hand]);
         frames
             .map(|f| f.load(Ordering::Acquire))

@@ -42,6 +42,17 @@ const WAITS_FOR_STILLNESS: ParkToken = ParkToken(2);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Version(u64);
 
+/// A page in memory, as it is at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Glance {
+    /// To read it under; `None` while a thread has it exclusively.
+    pub version: Option<Version>,
+    /// Threads that have it latched.
+    pub users: u32,
+    /// It was not used since the clock's hand came by.
+    pub is_marked: bool,
+}
+
 /// Why a page cannot be read without waiting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotNow {
@@ -90,6 +101,16 @@ impl Latch {
     #[inline]
     pub fn is_resident(&self) -> bool {
         self.load() & RESIDENT != 0
+    }
+
+    /// What the word says at this moment; nothing is waited for, and it is no use of the page. `None` if it is not in memory.
+    pub fn glance(&self) -> Option<Glance> {
+        let word = self.load();
+        (word & RESIDENT != 0).then(|| Glance {
+            version: (word & EXCLUSIVE == 0).then_some(Version(word / VERSION_ONE)),
+            users: (word & SHARERS) as u32 + u32::from(word & EXCLUSIVE != 0),
+            is_marked: word & MARKED != 0,
+        })
     }
 
     /// The version to read under, once no thread changes the page; `None` if it is not in memory.

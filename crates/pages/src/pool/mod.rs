@@ -23,6 +23,7 @@ mod latch;
 #[cfg(test)]
 mod latch_tests;
 mod page;
+mod peek;
 mod written;
 
 pub(crate) use dirty::{Dirty, Health, Signal, Trouble, Wanted};

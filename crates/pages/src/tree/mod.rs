@@ -26,11 +26,12 @@
 //!
 //! The files: `node` the page, `op` its changes in the log, `racy` reading without a latch, `leaf` the handles,
 //! `split`, `merge`, `append` the shape, `scan` walking the leaves, `estimate` counting roughly, `overflow` large values,
-//! `free` dropping a tree, `verify` trusting nothing.
+//! `free` dropping a tree, `inspect` what the pool's pages hold, `verify` trusting nothing.
 
 mod append;
 mod estimate;
 mod free;
+mod inspect;
 mod leaf;
 mod lenient;
 mod merge;
@@ -56,6 +57,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use append::Append;
+pub use inspect::{PageContent, PageInPool, page_in};
 pub use leaf::{Full, LeafRead, LeafWrite};
 pub use node::{MAX_ENTRY_LEN, MAX_KEY_LEN, Node, PageBytes, entry_size};
 pub use op::register;

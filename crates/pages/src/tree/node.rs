@@ -37,10 +37,11 @@ pub type PageBytes = [u8; PAGE_SIZE];
 
 pub const TYPE_AT: usize = 16;
 pub const LEVEL_AT: usize = 17;
-const INDEX_AT: usize = 32;
+pub(super) const LSN_AT: usize = 8;
+pub(super) const INDEX_AT: usize = 32;
 pub(super) const COUNT_AT: usize = 40;
-const HEAP_AT: usize = 42;
-const GARBAGE_AT: usize = 44;
+pub(super) const HEAP_AT: usize = 42;
+pub(super) const GARBAGE_AT: usize = 44;
 pub(super) const PREFIX_AT: usize = 46;
 const LOWER_AT: usize = 48;
 const UPPER_AT: usize = 52;

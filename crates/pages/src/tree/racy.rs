@@ -11,7 +11,8 @@ use std::marker::PhantomData;
 use std::sync::atomic::{self, AtomicU8, AtomicU16, AtomicU64};
 
 use super::node::{
-    CELL_HEADER, COUNT_AT, LEVEL_AT, PREFIX_AT, SLOT_SIZE, SLOTS_AT, TYPE_AT, Towards, head_of,
+    CELL_HEADER, COUNT_AT, GARBAGE_AT, HEAP_AT, INDEX_AT, LEVEL_AT, LSN_AT, PREFIX_AT, SLOT_SIZE, SLOTS_AT,
+    TYPE_AT, Towards, head_of,
 };
 use crate::ids::PAGE_SIZE;
 
@@ -80,6 +81,28 @@ impl<'g> RacyNode<'g> {
     #[inline]
     pub fn page_type(self) -> u8 {
         self.u8(TYPE_AT)
+    }
+
+    /// Of any page: where the log was at its latest change.
+    pub fn lsn(self) -> u64 {
+        u64::from_le_bytes(self.eight(LSN_AT))
+    }
+
+    /// Of a node: its tree.
+    pub fn index(self) -> u64 {
+        u64::from_le_bytes(self.eight(INDEX_AT))
+    }
+
+    /// Of a node: how many entries it has.
+    pub fn entries(self) -> u64 {
+        self.u16(COUNT_AT) as u64
+    }
+
+    /// Of a node: the bytes that entries and fences take. Of a torn one, any number up to a page.
+    pub fn used_bytes(self) -> u64 {
+        let heap = PAGE_SIZE.saturating_sub(self.u16(HEAP_AT));
+        let slots = self.u16(COUNT_AT) * SLOT_SIZE;
+        (heap.saturating_sub(self.u16(GARBAGE_AT)) + slots).min(PAGE_SIZE) as u64
     }
 
     #[inline]

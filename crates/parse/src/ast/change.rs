@@ -97,6 +97,8 @@ pub struct Explain {
     pub analyze: bool,
     /// `INTO @variable`: what gets the result.
     pub into: Option<String>,
+    /// `FOR SCHEMA name`: the database in which it is explained.
+    pub schema: Option<String>,
     /// A query, INSERT, REPLACE, UPDATE or DELETE.
     pub statement: Statement,
 }

@@ -244,15 +244,15 @@ impl<'a> Exec<'a, '_> {
             }
             Input::Virtual(def) => {
                 let mut more = ScanControl::Next;
-                for (n, values) in information_schema::rows(def, self.session)?.iter().enumerate() {
+                let mut n = 0;
+                information_schema::for_each_row(def, self.session, &mut |values| {
                     if n % BATCH_ROWS == 0 {
                         self.check()?;
                     }
+                    n += 1;
                     more = self.kept(scan, values, row, scope, next)?;
-                    if more == ScanControl::Stop {
-                        break;
-                    }
-                }
+                    Ok(more != ScanControl::Stop)
+                })?;
                 Ok(more)
             }
             Input::Derived { query, lateral, .. } => {
@@ -497,9 +497,10 @@ impl<'a> Exec<'a, '_> {
                 Ok(ScanControl::Next)
             }
             Input::Virtual(def) => {
-                for values in information_schema::rows(def, self.session)? {
-                    self.plain(scan, &values, row, scope, next)?;
-                }
+                information_schema::for_each_row(def, self.session, &mut |values| {
+                    self.plain(scan, values, row, scope, next)?;
+                    Ok(true)
+                })?;
                 Ok(ScanControl::Next)
             }
         }

@@ -50,7 +50,9 @@ impl Session {
             self.refuse_handler_under_locks()?;
         }
         if is_planned(statement) && !is_of_dump {
-            return self.plan_and_run(statement, params, more, out).map(drop);
+            return self.in_own_schema(statement, |session| {
+                session.plan_and_run(statement, params, more, out).map(drop)
+            });
         }
         if let Statement::Execute { name, using } = statement {
             self.state.process.counters.add_command(command::of(statement));

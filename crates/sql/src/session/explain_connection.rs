@@ -52,6 +52,7 @@ impl Session {
             format,
             analyze: false,
             into: None,
+            schema: None,
             statement: parsed.statement,
         }));
         let own = std::mem::replace(&mut self.state.schema, schema);

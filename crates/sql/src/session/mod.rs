@@ -7,7 +7,8 @@
 //! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
 //! - [`transaction`]: how statements are put into transactions.
 //! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES. [`views`]: CREATE VIEW. [`create_filled`]: CREATE TABLE …
-//!   SELECT. [`temporary`]: temporary tables. [`handler`]: HANDLER. [`explain_connection`]: EXPLAIN of what another session runs.
+//!   SELECT. [`temporary`]: temporary tables. [`handler`]: HANDLER. [`explain_connection`]: EXPLAIN of what another session
+//!   runs, [`explain_schema`] in another database.
 //!
 //! What statements see of the session while they run is `context`, far below; nothing below knows the session.
 
@@ -18,6 +19,7 @@ mod create_filled;
 mod depth_tests;
 mod dispatch;
 mod explain_connection;
+mod explain_schema;
 mod guard;
 mod handler;
 mod hinted;

@@ -184,8 +184,14 @@ impl Session {
             self.state.traces.borrow_mut().begin(&prepared.about.text);
         }
         let mut ready = match prepared.hints.clone() {
-            None => self.ready(&prepared.statement, &[])?,
-            Some(hints) => self.with_hints(&hints, |session| session.ready(&prepared.statement, &[]))?,
+            None => self.in_own_schema(&prepared.statement, |session| {
+                session.ready(&prepared.statement, &[])
+            })?,
+            Some(hints) => self.with_hints(&hints, |session| {
+                session.in_own_schema(&prepared.statement, |session| {
+                    session.ready(&prepared.statement, &[])
+                })
+            })?,
         };
         // Planned without parameters; whether it serves some is for the plan to say.
         ready.fresh = prepared.param_count == 0;
@@ -243,15 +249,21 @@ impl Session {
         let result = if let Some(hints) = prepared.hints.clone() {
             self.clear_diagnostics();
             self.with_hints(&hints, |session| match is_planned(&statement) && !more {
-                true => session.run_kept(&mut prepared.plan, &statement, params, out),
+                true => session.in_own_schema(&statement, |session| {
+                    session.run_kept(&mut prepared.plan, &statement, params, out)
+                }),
                 false => session.carry_out(&statement, params, more, out),
             })
         } else if is_planned(&statement) && !more {
             self.clear_diagnostics();
-            self.run_kept(&mut prepared.plan, &statement, params, out)
+            self.in_own_schema(&statement, |session| {
+                session.run_kept(&mut prepared.plan, &statement, params, out)
+            })
         } else if is_planned(&statement) {
             self.clear_diagnostics();
-            self.plan_and_run(&statement, params, more, out).map(drop)
+            self.in_own_schema(&statement, |session| {
+                session.plan_and_run(&statement, params, more, out).map(drop)
+            })
         } else {
             self.run_statement(&statement, params, more, out)
         };

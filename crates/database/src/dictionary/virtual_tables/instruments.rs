@@ -316,5 +316,25 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
         "table_io_waits_summary_by_table",
         concat!("OBJECT_TYPE 64?,OBJECT_SCHEMA 64?,OBJECT_NAME 64?,", of_tables!()),
     ),
+    (
+        PS,
+        "table_lock_waits_summary_by_table",
+        concat!(
+            "OBJECT_TYPE 64?,OBJECT_SCHEMA 64?,OBJECT_NAME 64?,",
+            all_timed!(),
+            timed!("READ"),
+            timed!("WRITE"),
+            timed!("READ_NORMAL"),
+            timed!("READ_WITH_SHARED_LOCKS"),
+            timed!("READ_HIGH_PRIORITY"),
+            timed!("READ_NO_INSERT"),
+            timed!("READ_EXTERNAL"),
+            timed!("WRITE_ALLOW_WRITE"),
+            timed!("WRITE_CONCURRENT_INSERT"),
+            timed!("WRITE_LOW_PRIORITY"),
+            timed!("WRITE_NORMAL"),
+            timed!("WRITE_EXTERNAL")
+        ),
+    ),
     (PS, "tls_channel_status", "CHANNEL 128,PROPERTY 128,VALUE 2048"),
 ];

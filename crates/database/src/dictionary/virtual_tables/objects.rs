@@ -90,6 +90,26 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
         "INNODB_COLUMNS",
         "TABLE_ID uint,NAME 193,POS uint,MTYPE int,PRTYPE int,LEN int,HAS_DEFAULT int,DEFAULT_VALUE text?",
     ),
+    (
+        IS,
+        "INNODB_BUFFER_PAGE",
+        "POOL_ID uint,BLOCK_ID uint,SPACE uint,PAGE_NUMBER uint,PAGE_TYPE 64?,FLUSH_TYPE uint,FIX_COUNT uint,IS_HASHED 3?,\
+         NEWEST_MODIFICATION uint,OLDEST_MODIFICATION uint,ACCESS_TIME uint,TABLE_NAME 1024?,INDEX_NAME 64?,NUMBER_RECORDS \
+         uint,DATA_SIZE uint,COMPRESSED_SIZE uint,PAGE_STATE 64?,IO_FIX 64?,IS_OLD 3?,FREE_PAGE_CLOCK uint,IS_STALE 3?",
+    ),
+    (
+        IS,
+        "INNODB_BUFFER_PAGE_LRU",
+        "POOL_ID uint,LRU_POSITION uint,SPACE uint,PAGE_NUMBER uint,PAGE_TYPE 64?,FLUSH_TYPE uint,FIX_COUNT uint,IS_HASHED \
+         3?,NEWEST_MODIFICATION uint,OLDEST_MODIFICATION uint,ACCESS_TIME uint,TABLE_NAME 1024?,INDEX_NAME 64?,\
+         NUMBER_RECORDS uint,DATA_SIZE uint,COMPRESSED_SIZE uint,COMPRESSED 3?,IO_FIX 64?,IS_OLD 3?,FREE_PAGE_CLOCK uint",
+    ),
+    (
+        IS,
+        "INNODB_CACHED_INDEXES",
+        "SPACE_ID uint,INDEX_ID uint,N_CACHED_PAGES uint",
+    ),
+    (IS, "INNODB_VIRTUAL", "TABLE_ID uint,POS uint,BASE_POS uint"),
     (IS, "INNODB_FT_DEFAULT_STOPWORD", "value 18"),
     (
         IS,

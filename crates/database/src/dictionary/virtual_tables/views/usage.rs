@@ -145,6 +145,66 @@ pub(super) const TWICE: &[View] = &[
         mergeable: true,
     },
     View {
+        name: "schema_table_statistics_with_buffer",
+        columns: "table_schema 64?,table_name 64?,rows_fetched uint,fetch_latency 11?,rows_inserted uint,insert_latency \
+                  11?,rows_updated uint,update_latency 11?,rows_deleted uint,delete_latency 11?,io_read_requests \
+                  decimal?,io_read 11?,io_read_latency 11?,io_write_requests decimal?,io_write 11?,io_write_latency \
+                  11?,io_misc_requests decimal?,io_misc_latency 11?,innodb_buffer_allocated 11?,innodb_buffer_data \
+                  11?,innodb_buffer_free 11?,innodb_buffer_pages int?,innodb_buffer_pages_hashed int?,innodb_buffer_pages_old \
+                  int?,innodb_buffer_rows_cached decimal?",
+        query: "select t.OBJECT_SCHEMA AS table_schema, t.OBJECT_NAME AS table_name, t.COUNT_FETCH AS rows_fetched, \
+                time(t.SUM_TIMER_FETCH) AS fetch_latency, t.COUNT_INSERT AS rows_inserted, \
+                time(t.SUM_TIMER_INSERT) AS insert_latency, t.COUNT_UPDATE AS rows_updated, \
+                time(t.SUM_TIMER_UPDATE) AS update_latency, t.COUNT_DELETE AS rows_deleted, \
+                time(t.SUM_TIMER_DELETE) AS delete_latency, null AS io_read_requests, null AS io_read, null AS io_read_latency, \
+                null AS io_write_requests, null AS io_write, null AS io_write_latency, null AS io_misc_requests, \
+                null AS io_misc_latency, size(b.allocated) AS innodb_buffer_allocated, size(b.data) AS innodb_buffer_data, \
+                size(b.allocated - b.data) AS innodb_buffer_free, b.pages AS innodb_buffer_pages, \
+                b.pages_hashed AS innodb_buffer_pages_hashed, b.pages_old AS innodb_buffer_pages_old, \
+                b.rows_cached AS innodb_buffer_rows_cached from performance_schema.table_io_waits_summary_by_table t \
+                left join sys.x$innodb_buffer_stats_by_table b on b.object_schema = t.OBJECT_SCHEMA and b.object_name = t.OBJECT_NAME \
+                order by t.SUM_TIMER_WAIT desc, t.COUNT_STAR desc",
+        mergeable: true,
+    },
+    View {
+        name: "innodb_buffer_stats_by_schema",
+        columns: "object_schema text?,allocated 11?,data 11?,pages int,pages_hashed int,pages_old int,rows_cached decimal?",
+        query: "select if(instr(p.TABLE_NAME, '.') = 0, 'InnoDB System', replace(substring_index(p.TABLE_NAME, '.', 1), '`', '')) \
+                AS object_schema, size(count(p.PAGE_NUMBER) * 16384) AS allocated, size(sum(p.DATA_SIZE)) AS data, \
+                count(p.PAGE_NUMBER) AS pages, count(if(p.IS_HASHED = 'YES', 1, null)) AS pages_hashed, \
+                count(if(p.IS_OLD = 'YES', 1, null)) AS pages_old, \
+                round(sum(p.NUMBER_RECORDS) / count(distinct p.INDEX_NAME)) AS rows_cached \
+                from information_schema.INNODB_BUFFER_PAGE p where p.TABLE_NAME is not null group by object_schema \
+                order by count(p.PAGE_NUMBER) desc",
+        mergeable: false,
+    },
+    View {
+        name: "innodb_buffer_stats_by_table",
+        columns: "object_schema text?,object_name text?,allocated 11?,data 11?,pages int,pages_hashed int,pages_old int,rows_cached \
+                  decimal?",
+        query: "select if(instr(p.TABLE_NAME, '.') = 0, 'InnoDB System', replace(substring_index(p.TABLE_NAME, '.', 1), '`', '')) \
+                AS object_schema, replace(substring_index(p.TABLE_NAME, '.', -1), '`', '') AS object_name, \
+                size(count(p.PAGE_NUMBER) * 16384) AS allocated, size(sum(p.DATA_SIZE)) AS data, \
+                count(p.PAGE_NUMBER) AS pages, count(if(p.IS_HASHED = 'YES', 1, null)) AS pages_hashed, \
+                count(if(p.IS_OLD = 'YES', 1, null)) AS pages_old, \
+                round(sum(p.NUMBER_RECORDS) / count(distinct p.INDEX_NAME)) AS rows_cached \
+                from information_schema.INNODB_BUFFER_PAGE p where p.TABLE_NAME is not null group by object_schema, object_name \
+                order by count(p.PAGE_NUMBER) desc",
+        mergeable: false,
+    },
+    View {
+        name: "latest_file_io",
+        columns: "thread 317?,file 512?,latency 11?,operation 32,requested 11?",
+        query: "select if(t.PROCESSLIST_ID is null, concat(substring_index(t.NAME, '/', -1), ':', w.THREAD_ID), \
+                concat(t.PROCESSLIST_USER, '@', t.PROCESSLIST_HOST, ':', t.PROCESSLIST_ID)) AS thread, \
+                path((select if(count(0) = 1, max(f.FILE_NAME), null) from performance_schema.file_instances f \
+                where f.EVENT_NAME = w.EVENT_NAME)) AS file, time(w.TIMER_WAIT) AS latency, w.OPERATION AS operation, \
+                size(w.NUMBER_OF_BYTES) AS requested from performance_schema.events_waits_history_long w \
+                join performance_schema.threads t on t.THREAD_ID = w.THREAD_ID where w.EVENT_NAME like 'wait/io/file/%' \
+                order by w.TIMER_START",
+        mergeable: true,
+    },
+    View {
         name: "schema_tables_with_full_table_scans",
         columns: "object_schema 64?,object_name 64?,rows_full_scanned uint,latency 11?",
         query: "select i.OBJECT_SCHEMA AS object_schema, i.OBJECT_NAME AS object_name, i.COUNT_READ AS rows_full_scanned, \

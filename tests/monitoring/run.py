@@ -8,6 +8,7 @@ happens, by as much. The tools themselves (`tools.py`) run unchanged. `--record`
 """
 import socket
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -129,6 +130,60 @@ def tables_and_indexes(report: Report, server: Server) -> None:
     rows = watched.ask("SELECT column_name, max_value, auto_increment FROM sys.schema_auto_increment_columns WHERE table_name = 'used'")
     report.equal(rows, (("id", 2147483647, 5),), "how far AUTO_INCREMENT is")
     report.equal(watched.ask("SELECT object_name, rows_full_scanned FROM sys.schema_tables_with_full_table_scans WHERE object_name = 'used'"), (("used", 4),), "scans of whole tables")
+
+
+def pool(report: Report, server: Server) -> None:
+    server.address.execute("CREATE TABLE app.paged (id INT PRIMARY KEY, t VARCHAR(500), KEY by_t (t))",
+                           "INSERT INTO app.paged WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT i, REPEAT(CHAR(97 + i % 26), 500) FROM n")
+    watched = Watched(server)
+    (size,) = watched.ask("SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS")[0]
+    ((frames, pages, clean),) = watched.ask("""SELECT COUNT(*), SUM(PAGE_STATE = 'FILE_PAGE'), SUM(OLDEST_MODIFICATION = 0 OR NEWEST_MODIFICATION >= OLDEST_MODIFICATION)
+        FROM information_schema.INNODB_BUFFER_PAGE""")
+    report.check(frames == size and clean == frames and 30 < pages < frames, "each frame of the pool is told of", f"{size} {frames} {pages} {clean}")
+    ((listed, last),) = watched.ask("SELECT COUNT(*), MAX(LRU_POSITION) FROM information_schema.INNODB_BUFFER_PAGE_LRU")
+    report.check(listed >= pages and last == listed - 1, "those with a page in their order", f"{pages} {listed} {last}")
+    rows = watched.ask("SELECT INDEX_NAME, SUM(NUMBER_RECORDS) >= 500, COUNT(*) > 15 FROM information_schema.INNODB_BUFFER_PAGE WHERE TABLE_NAME = '`app`.`paged`' GROUP BY 1 ORDER BY 1")
+    report.equal(rows, (("by_t", 1, 1), ("PRIMARY", 1, 1)), "with table and index")
+    rows = watched.ask("""SELECT i.NAME, c.N_CACHED_PAGES = (SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE p
+        WHERE p.TABLE_NAME = '`app`.`paged`' AND p.INDEX_NAME = i.NAME) FROM information_schema.INNODB_CACHED_INDEXES c JOIN information_schema.INNODB_INDEXES i USING (INDEX_ID)
+        JOIN information_schema.INNODB_TABLES t USING (TABLE_ID) WHERE t.NAME = 'app/paged' ORDER BY 1""")
+    report.equal(rows, (("by_t", 1), ("PRIMARY", 1)), "pages by index")
+    rows = watched.ask("""SELECT b.pages > 30, b.rows_cached >= 500, b.pages = w.innodb_buffer_pages, s.pages >= b.pages FROM sys.innodb_buffer_stats_by_table b
+        JOIN sys.schema_table_statistics_with_buffer w ON w.table_schema = b.object_schema AND w.table_name = b.object_name
+        JOIN sys.innodb_buffer_stats_by_schema s USING (object_schema) WHERE b.object_name = 'paged'""")
+    report.equal(rows, ((1, 1, 1, 1),), "and by table")
+    server.address.execute("CREATE TABLE app.made (a INT PRIMARY KEY, b INT AS (a + 1) VIRTUAL, c VARCHAR(10), d VARCHAR(30) AS (CONCAT(c, b)) VIRTUAL, e INT AS (a) STORED)")
+    rows = watched.ask("SELECT POS, BASE_POS FROM information_schema.INNODB_VIRTUAL JOIN information_schema.INNODB_TABLES USING (TABLE_ID) WHERE NAME = 'app/made' ORDER BY 1, 2")
+    report.equal(rows, ((65537, 0), (131075, 0), (131075, 1)), "what virtual columns are made of")
+
+
+def begun_anew(report: Report, server: Server) -> None:
+    watched, other = Watched(server), Watched(server)
+    server.address.execute("CREATE TABLE app.locked (id INT PRIMARY KEY)", "INSERT INTO app.locked VALUES (1)")
+    watched.ask("LOCK TABLES app.locked WRITE")
+    waiting = threading.Thread(target=lambda: other.ask("SELECT * FROM app.locked"))
+    waiting.start()
+    until(lambda: server.address.execute("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%'"), lambda rows: rows == ((1,),))
+    watched.ask("UNLOCK TABLES")
+    waiting.join()
+    waits = "SELECT COUNT_STAR, COUNT_READ_EXTERNAL, COUNT_WRITE, SUM_TIMER_WAIT > 0, MIN_TIMER_READ = MAX_TIMER_READ FROM performance_schema.table_lock_waits_summary_by_table WHERE OBJECT_NAME = 'locked'"
+    report.equal(watched.ask(waits), ((1, 1, 0, 1, 1),), "a wait for a table")
+    watched.ask("PREPARE again FROM 'SELECT COUNT(*) FROM app.locked'")
+    watched.ask("EXECUTE again")
+    executed = "SELECT COUNT_EXECUTE, SUM_ROWS_SENT, MAX_TIMER_EXECUTE > 0 FROM performance_schema.prepared_statements_instances WHERE STATEMENT_NAME = 'again'"
+    report.equal(watched.ask(executed), ((1, 1, 1),), "a prepared statement")
+    fetched = "SELECT COUNT_STAR > 0 FROM performance_schema.table_io_waits_summary_by_table WHERE OBJECT_NAME = 'locked'"
+    report.equal(watched.ask(fetched), ((1,),), "rows of a table")
+    written = "SELECT SUM(SUM_NUMBER_OF_BYTES_WRITE) FROM performance_schema.file_summary_by_event_name"
+    ((before,),) = watched.ask(written)
+    status = "SELECT VARIABLE_VALUE + 0 FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Innodb_data_written'"
+    ((counted,),) = watched.ask(status)
+    for table in ("table_lock_waits_summary_by_table", "prepared_statements_instances", "table_io_waits_summary_by_table", "file_summary_by_instance"):
+        watched.ask(f"TRUNCATE performance_schema.{table}")
+    report.equal((watched.ask(waits)[0][0], watched.ask(executed), watched.ask(fetched)), (0, ((0, 0, 0),), ((0,),)), "begin anew")
+    report.check(watched.ask(written)[0][0] < before and watched.ask(status)[0][0] >= counted, "and so do files, but not SHOW STATUS", f"{before} {counted}")
+    watched.ask("EXECUTE again")
+    report.equal(watched.ask(executed), ((1, 1, 1),), "and count on")
 
 
 def what_is_under_way(report: Report, server: Server) -> None:
@@ -298,7 +353,7 @@ def until(ask, holds, seconds: float = 5):
     return answer
 
 
-CASES = (pages_and_files, metrics, connections, tables_and_indexes, what_is_under_way, events, sessions, hosts, open_tables, functions, spans.spans, tools.tools)
+CASES = (pages_and_files, metrics, connections, tables_and_indexes, pool, begun_anew, what_is_under_way, events, sessions, hosts, open_tables, functions, spans.spans, tools.tools)
 
 
 def main() -> None:

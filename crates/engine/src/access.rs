@@ -41,6 +41,11 @@ impl Table {
         self.usage.sums()
     }
 
+    /// What [`Table::usage`] counts begins anew.
+    pub fn forget_usage(&self) {
+        self.usage.begin_anew();
+    }
+
     /// Reads the rows that a scan visits. An error of `f` ends the scan and is returned.
     pub fn scan(
         &self,

@@ -157,7 +157,7 @@ impl Timed {
     }
 
     /// What is shown begins anew. One that is counted at the same time may be in the old figures in part.
-    fn begin_anew(&self) {
+    pub(crate) fn begin_anew(&self) {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         self.unseen_count.store(load(&self.count), Ordering::Relaxed);
         self.unseen_nanos.store(load(&self.nanos), Ordering::Relaxed);
@@ -166,7 +166,7 @@ impl Timed {
     }
 
     /// What is shown.
-    fn shown(&self) -> WaitSum {
+    pub(crate) fn shown(&self) -> WaitSum {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let least = load(&self.least_nanos);
         WaitSum {

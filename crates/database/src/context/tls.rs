@@ -2,6 +2,7 @@
 //! that reads certificates tells it here, whenever it has read them.
 
 use crate::context::Database;
+use crate::variables::{CIPHER_SUITES, CIPHERS};
 use jiff::Timestamp;
 
 /// The settings that were read last, and the certificate they led to.
@@ -37,6 +38,21 @@ impl TlsInUse {
             settings: SETTINGS.map(|(name, variable)| (name, value(variable))).to_vec(),
             validity_s,
         }
+    }
+
+    /// What connections may be encrypted with, TLS 1.3's first; empty if there is no TLS.
+    pub fn ciphers(&self) -> String {
+        if self.validity_s.is_none() {
+            return String::new();
+        }
+        let named = |name: &str, all: &[&str]| {
+            let set = self.settings.iter().find(|(setting, _)| *setting == name);
+            match set.map(|(_, value)| value.as_str()) {
+                None | Some("") => all.join(":"),
+                Some(value) => value.to_owned(),
+            }
+        };
+        [named("ciphersuites", CIPHER_SUITES), named("cipher", CIPHERS)].join(":")
     }
 
     /// From when and to when the certificate is valid, as OpenSSL writes moments; empty if there is none.

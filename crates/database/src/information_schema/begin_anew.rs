@@ -1,10 +1,11 @@
 //! TRUNCATE of tables of `performance_schema`: what they count begins anew, what they keep is forgotten.
 //!
 //! Of the summaries of statements, transactions, stages, waits and errors by thread, user, host, account and of all, each five are one in
-//! this: they are made of the same sums.
+//! this: they are made of the same sums. So are the two summaries of files, and those of the rows of tables.
 
 use crate::context::SessionState;
 use crate::context::process::Current;
+use crate::dictionary::TableDef;
 use tidemark_engine::waits;
 
 /// Does what TRUNCATE does to a table. False if it cannot.
@@ -42,9 +43,31 @@ pub fn begin_anew(name: &str, state: &SessionState) -> bool {
                 .for_each(|process| process.waits.forget_recent());
         }
         "events_waits_history_long" => waits::forget_recent_of_all(),
+        "file_summary_by_event_name" | "file_summary_by_instance" => database.engine().files().begin_anew(),
+        "table_io_waits_summary_by_table"
+        | "table_io_waits_summary_by_index_usage"
+        | "objects_summary_global_by_type" => each_table(state, |table| {
+            if let Ok(stored) = database.engine().table(table.id) {
+                stored.forget_usage();
+            }
+        }),
+        "table_lock_waits_summary_by_table" => each_table(state, |table| table.lock.forget_waits()),
+        "prepared_statements_instances" => {
+            let sessions = database.sessions.lock();
+            let prepared = sessions.values().flat_map(|process| process.prepared());
+            prepared.for_each(|instance| instance.begin_anew());
+        }
         _ => return begin_summary_anew(&name, state),
     }
     true
+}
+
+fn each_table(state: &SessionState, change: impl Fn(&TableDef)) {
+    let dictionary = state.database.dictionary();
+    for schema in dictionary.schema_names() {
+        let tables = dictionary.tables(&schema);
+        tables.iter().for_each(|table| change(table));
+    }
 }
 
 fn each_session(state: &SessionState, change: impl Fn(&mut Current)) {

@@ -54,7 +54,7 @@ pub fn by_event_name(state: &SessionState) -> Made {
     let files = state.database.engine().files();
     let row = |kind: FileKind| {
         let mut row = vec![Value::string(event_name(kind))];
-        row.extend(columns(&files.of_kind(kind)));
+        row.extend(columns(&files.shown_of_kind(kind)));
         row
     };
     Ok(FileKind::ALL.map(row).to_vec())

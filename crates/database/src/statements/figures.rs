@@ -224,6 +224,24 @@ impl Totals {
         }
     }
 
+    /// Takes off what the same sums were before. The shortest and the longest stay, unless nothing is left.
+    pub fn take_off(&mut self, before: &Totals) {
+        self.count -= before.count;
+        self.nanos = self.nanos.wrapping_sub(before.nanos);
+        self.lock_nanos -= before.lock_nanos;
+        self.errors -= before.errors;
+        self.warnings -= before.warnings;
+        self.affected -= before.affected;
+        self.sent -= before.sent;
+        self.examined -= before.examined;
+        for (sum, less) in self.rare.iter_mut().zip(before.rare) {
+            *sum -= less;
+        }
+        if self.count == 0 {
+            (self.least_nanos, self.most_nanos) = (u64::MAX, 0);
+        }
+    }
+
     /// The shortest of them; 0 if there was none.
     pub fn least_nanos(&self) -> u64 {
         match self.count {

@@ -28,6 +28,8 @@ pub struct Instance {
     metered: Mutex<Gathered>,
     /// What was counted by none.
     executed: Sums,
+    /// Of both, what is not shown.
+    unseen: Mutex<Totals>,
 }
 
 impl Instance {
@@ -42,6 +44,7 @@ impl Instance {
             reprepared: AtomicU64::new(0),
             metered: Mutex::default(),
             executed: Sums::default(),
+            unseen: Mutex::default(),
         }
     }
 
@@ -73,6 +76,18 @@ impl Instance {
 
     /// What its executions did.
     pub fn totals(&self) -> Totals {
+        let unseen = self.unseen.lock();
+        let mut totals = self.all();
+        totals.take_off(&unseen);
+        totals
+    }
+
+    /// What is shown of its executions begins anew, but for the shortest and the longest: its meters are its digest's as well.
+    pub fn begin_anew(&self) {
+        *self.unseen.lock() = self.all();
+    }
+
+    fn all(&self) -> Totals {
         let mut totals = self.metered.lock().totals();
         totals.add(&Totals::of(&self.executed));
         totals

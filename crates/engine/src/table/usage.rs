@@ -81,6 +81,12 @@ impl Usage {
         self.add(counter, rows);
     }
 
+    /// A row that is counted meanwhile may be lost.
+    pub fn begin_anew(&self) {
+        let counters = self.counters.get().into_iter().flatten();
+        counters.for_each(|counter| counter.store(0, Ordering::Relaxed));
+    }
+
     pub fn sums(&self) -> TableUsage {
         let sum = |counter: usize| match self.counters.get() {
             None => 0,
@@ -120,6 +126,8 @@ mod tests {
             }
         });
         let sums = usage.sums();
+        usage.begin_anew();
+        assert_eq!(usage.sums().read_by_index, [0; 20]);
         assert_eq!((sums.read_by_index[19], sums.read_by_index[0]), (80, 0));
         assert_eq!(
             (sums.read_without_index, sums.deleted, sums.updated),

@@ -1,7 +1,8 @@
 //! A disk that counts: how often its files are read, written and synced, how many bytes, how long it takes, and what is under way.
 //!
 //! A file is counted under its name, which a rename changes, for as long as it is there. What files of one kind have counted
-//! stays when they are removed. Beside a request to the operating system, two looks at the clock do not show.
+//! stays when they are removed. What is shown of them can begin anew ([`Files::begin_anew`]); the sums go on. Beside a request to the
+//! operating system, two looks at the clock do not show.
 
 use super::{Access, Disk, File, Part};
 use crate::waits::{Timed, WaitSum};
@@ -108,6 +109,8 @@ pub struct FileUse {
 struct Counter {
     times: Timed,
     bytes: AtomicU64,
+    /// Of these, what is not shown.
+    unseen_bytes: AtomicU64,
     pending: AtomicU64,
 }
 
@@ -134,6 +137,21 @@ impl Counter {
             pending: self.pending.load(Ordering::Relaxed),
         }
     }
+
+    fn shown(&self) -> Requests {
+        let unseen = self.unseen_bytes.load(Ordering::Relaxed);
+        Requests {
+            times: self.times.shown(),
+            bytes: self.bytes.load(Ordering::Relaxed).saturating_sub(unseen),
+            pending: self.pending.load(Ordering::Relaxed),
+        }
+    }
+
+    fn begin_anew(&self) {
+        self.times.begin_anew();
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        self.unseen_bytes.store(bytes, Ordering::Relaxed);
+    }
 }
 
 /// The counters of a file.
@@ -148,13 +166,26 @@ struct Counters {
 
 impl Counters {
     fn sums(&self) -> FileSums {
+        self.each(Counter::sum)
+    }
+
+    fn shown(&self) -> FileSums {
+        self.each(Counter::shown)
+    }
+
+    fn each(&self, of: fn(&Counter) -> Requests) -> FileSums {
         FileSums {
-            reads: self.reads.sum(),
-            writes: self.writes.sum(),
-            syncs: self.syncs.sum(),
-            others: self.others.sum(),
+            reads: of(&self.reads),
+            writes: of(&self.writes),
+            syncs: of(&self.syncs),
+            others: of(&self.others),
             open: self.open.load(Ordering::Relaxed),
         }
+    }
+
+    fn begin_anew(&self) {
+        let all = [&self.reads, &self.writes, &self.syncs, &self.others];
+        all.into_iter().for_each(Counter::begin_anew);
     }
 }
 
@@ -167,28 +198,50 @@ struct ByName {
     there: BTreeMap<String, Arc<Counters>>,
     /// By kind, those that are gone.
     gone: [FileSums; FileKind::ALL.len()],
+    /// Of these, what is shown.
+    gone_shown: [FileSums; FileKind::ALL.len()],
 }
 
 impl ByName {
     fn bury(&mut self, name: &str, counters: Option<Arc<Counters>>) {
         if let Some(counters) = counters {
-            let mut sums = counters.sums();
-            sums.open = 0;
-            self.gone[FileKind::of(name) as usize].add(&sums);
+            let kind = FileKind::of(name) as usize;
+            let without_open = |sums: FileSums| FileSums { open: 0, ..sums };
+            self.gone[kind].add(&without_open(counters.sums()));
+            self.gone_shown[kind].add(&without_open(counters.shown()));
         }
     }
 }
 
 impl Files {
-    /// Those that are there and were used, by name.
+    /// Those that are there and were used, by name, with what is shown of each.
     pub fn all(&self) -> Vec<FileUse> {
         let files = self.0.lock();
         let used = |(name, counters): (&String, &Arc<Counters>)| FileUse {
             name: name.clone(),
             kind: FileKind::of(name),
-            sums: counters.sums(),
+            sums: counters.shown(),
         };
         files.there.iter().map(used).collect()
+    }
+
+    /// What is shown of all files of a kind, those that are gone too.
+    pub fn shown_of_kind(&self, kind: FileKind) -> FileSums {
+        let files = self.0.lock();
+        let mut sums = files.gone_shown[kind as usize];
+        for (name, counters) in &files.there {
+            if FileKind::of(name) == kind {
+                sums.add(&counters.shown());
+            }
+        }
+        sums
+    }
+
+    /// What is shown begins anew.
+    pub fn begin_anew(&self) {
+        let mut files = self.0.lock();
+        files.gone_shown = Default::default();
+        files.there.values().for_each(|counters| counters.begin_anew());
     }
 
     /// What was done with all files of a kind, those that are gone too.

@@ -179,6 +179,7 @@ fn put_tls(values: &mut Values, state: &SessionState) {
     for (name, value) in &tls.settings {
         put(values, &format!("Current_tls_{name}"), value);
     }
+    put(values, "Ssl_cipher_list", tls.ciphers());
     put(values, "Ssl_server_not_after", to);
     put(values, "Ssl_server_not_before", from);
 }

@@ -110,15 +110,16 @@ mod tests {
             String::from_utf8(found).unwrap()
         };
         let day = [7, 0xe8, 7, 2, 29, 12, 34, 56];
-        for (type_byte, bytes, text) in [
-            (wire::TINY, &[0xff][..], "-1"),
+        let cases: [(u8, &[u8], &str); 7] = [
+            (wire::TINY, &[0xff], "-1"),
             (wire::FLOAT, &1.1f32.to_le_bytes(), "1.100000023841858"),
             (wire::DOUBLE, &1.1e100f64.to_le_bytes(), "1.1e100"),
             (wire::NEWDECIMAL, b"\x0501.50", "1.50"),
             (wire::DATETIME, &day, "2024-02-29 12:34:56.000000"),
             (wire::TIME, b"\x08\x01\x01\0\0\0\x02\x03\x04", "-26:03:04.000000"),
             (wire::VAR_STRING, b"\x03a\xff\xfe", "a"),
-        ] {
+        ];
+        for (type_byte, bytes, text) in cases {
             assert_eq!(value(type_byte, bytes), text, "type {type_byte}");
         }
     }

@@ -5,7 +5,7 @@ use super::cast::display;
 use super::env::{Env, EvalCtx};
 use super::eval::text;
 use super::function::{FuncDef, def};
-use super::node::{Expr, Node};
+use super::node::{ArithOp, Expr, Node};
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::json::{Json, JsonError};
 use tidemark_types::meta::{type_byte, wire};
@@ -92,8 +92,14 @@ pub(crate) fn typed_json(value: &Val, e: &Expr) -> Json {
         Val::Int(v) if e.is_condition() => Json::Bool(*v != 0),
         Val::Null => Json::Null,
         bytes if is_opaque(&e.ty) => opaque(bytes, e),
+        // A quotient that is zero has no digits behind the point.
+        Val::Decimal(d) if d.is_zero() && is_quotient(e) => Json::Decimal("0".to_owned()),
         other => value_json(other),
     }
+}
+
+fn is_quotient(e: &Expr) -> bool {
+    matches!(&e.node, Node::Arith(ArithOp::Div | ArithOp::Mod, ..))
 }
 
 /// The bytes of an expression as a part of a document. What is cast to BINARY(n) is of varying length here.

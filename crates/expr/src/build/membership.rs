@@ -236,7 +236,8 @@ fn read_value<'a>(value: &Val<'a>, kind: TypeKind, beyond: bool, ctx: &EvalCtx<'
             Val::Date(_) | Val::DateTime(_) => Val::Str(value.to_text()).to_time(ctx.env)?,
             _ => value.to_time(ctx.env)?,
         };
-        let unread = Time::new(if beyond { i64::MAX } else { 0 }, 0);
+        let is_text = matches!(value, Val::Str(_) | Val::Member(..));
+        let unread = Time::new(if beyond || !is_text { i64::MAX } else { 0 }, 0);
         return Ok(Val::Time(read.unwrap_or(unread)));
     }
     let moment = value.to_datetime(ctx.env)?;

@@ -165,7 +165,7 @@ fn part_of_document(e: Expr) -> Expr {
     )
 }
 
-/// Bytes as a text under that collation: error 3854 for what is none. Other operands stay.
+/// Bytes and other texts as a text under that collation: error 3854 for what its character set does not have. Other operands stay.
 pub(crate) fn beside_text(e: Expr, collation: Collation) -> Expr {
     static FUNCTION: FuncDef = def(
         "text_of_bytes",
@@ -176,13 +176,17 @@ pub(crate) fn beside_text(e: Expr, collation: Collation) -> Expr {
                 return Ok(Val::Null);
             };
             let charset = ty.collation.charset();
-            match charset.decode(&bytes) {
-                Some(text) => Ok(Val::string(text)),
-                None => Err(SqlError::char_conversion(&bytes, "binary", charset.name())),
-            }
+            let from = args[0].ty.collation.charset();
+            let read = match args[0].ty.is_binary_string() {
+                true => charset.decode(&bytes).map(Val::string),
+                false => charset.can_write(&bytes).then(|| Val::Str(bytes.clone())),
+            };
+            read.ok_or_else(|| SqlError::char_conversion(&bytes, from.name(), charset.name()))
         },
     );
-    if !e.ty.is_binary_string() || collation.is_binary() {
+    let charset = collation.charset();
+    let is_other = || e.ty.is_string() && e.ty.collation.charset() != charset && charset.max_bytes() == 1;
+    if collation.is_binary() || !(e.ty.is_binary_string() || is_other()) {
         return e;
     }
     let ty = SqlType::varchar(e.ty.length, collation)

@@ -149,13 +149,20 @@ fn nullif<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<V
 
 /// How many of the ascending bounds are not above the first argument.
 fn interval<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
-    let Some(value) = double(&args[0], ctx)? else {
+    let value = args[0].eval(ctx)?;
+    if value.is_null() {
         return Ok(Val::Int(-1));
-    };
+    }
+    let is_exact = |e: &Expr| e.ty.is_integer() || e.ty.kind == TypeKind::Decimal;
     let mut below = 0;
     for bound in &args[1..] {
-        match double(bound, ctx)? {
-            Some(bound) if bound > value => break,
+        // Exact numbers are compared as such, all others as doubles.
+        let kind = match is_exact(&args[0]) && is_exact(bound) {
+            true => CmpKind::Decimal,
+            false => CmpKind::Double,
+        };
+        match compare_values(kind, &bound.eval(ctx)?, &value, ctx.env)? {
+            Some(Ordering::Greater) => break,
             _ => below += 1,
         }
     }

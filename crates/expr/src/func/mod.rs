@@ -180,8 +180,8 @@ fn decided_by(
     )
 }
 
-/// The first argument with texts of the others put in: under its collation, unless its character set cannot hold theirs. Bytes
-/// beside a text are read in its character set.
+/// The first argument with texts of the others put in, under its collation. Bytes beside a text are read in its character set, and error
+/// 3854 is for what that cannot hold.
 fn text_with(args: &mut [Expr], others: &[usize], length: u64, op: &str, bind: &BindCtx) -> Result<SqlType> {
     if !args[0].ty.is_binary_string() {
         let collation = match args[0].ty.is_string() {
@@ -201,8 +201,7 @@ fn text_with(args: &mut [Expr], others: &[usize], length: u64, op: &str, bind: &
     if first.kind == TypeKind::Null {
         return text_type(length, &[first], op, bind);
     }
-    let deciding = decided_by(first, &types, op, bind)?;
-    match first.is_string() && first.collation == deciding {
+    match first.is_string() {
         true => text_type(length, &[first], op, bind),
         false => text_type(length, &types, op, bind),
     }

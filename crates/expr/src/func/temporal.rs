@@ -1,5 +1,6 @@
 //! Functions that take dates and times apart and show them.
 
+use super::temporal_sum::time_digits;
 use super::*;
 use crate::interval::clock;
 use tidemark_types::convert::{excerpt, refused_by_mode};
@@ -40,7 +41,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "time",
         (1, 1),
-        |args, _| Ok(SqlType::time(time_fsp(&args[0])).with_nullable(true)),
+        |args, bind| Ok(SqlType::time(time_digits(&args[0], bind)).with_nullable(true)),
         |args, ty, ctx| {
             let value = args[0].eval(ctx)?;
             Ok(Val::Time(Time {
@@ -309,18 +310,6 @@ fn year_type() -> SqlType {
     SqlType {
         zerofill: false,
         ..SqlType::new(TypeKind::Year)
-    }
-}
-
-fn time_fsp(e: &Expr) -> u8 {
-    match build::constant(e) {
-        _ if e.ty.is_temporal() => e.ty.scale,
-        Some(Val::Str(s)) => s
-            .iter()
-            .rposition(|b| *b == b'.')
-            .map_or(0, |dot| (s.len() - dot - 1).min(6) as u8),
-        _ if e.ty.is_string() => 6,
-        _ => e.ty.scale.min(6),
     }
 }
 

@@ -208,8 +208,8 @@ fn convert_tz<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resul
         return Ok(Val::Null);
     }
     let instant = from.instant(local);
-    // Outside the range of Unix time nothing is converted.
-    let result = if (0..=32_536_771_199_999_999).contains(&instant) {
+    // Outside the range of Unix time, which begins with its first second, nothing is converted.
+    let result = if (1_000_000..=32_536_771_199_999_999).contains(&instant) {
         to.local(instant, local.fsp)
     } else {
         local

@@ -112,7 +112,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
 ];
 
 /// Digits behind the point of an operand taken for a time; a text that is none may have six.
-fn time_digits(e: &Expr, bind: &BindCtx) -> u8 {
+pub(super) fn time_digits(e: &Expr, bind: &BindCtx) -> u8 {
     digits(e, |text| {
         parse::time(text, bind.sql_mode).map(|(time, _)| time.fsp)
     })

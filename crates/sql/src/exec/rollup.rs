@@ -204,9 +204,15 @@ fn sorter<'a>(exec: &Exec<'a, '_>, width: usize) -> Sorter<'a> {
 
 /// Appends the row's keys to the sorter's.
 fn append_key(plan: &GroupPlan, ctx: &EvalCtx, sorter: &mut Sorter) -> Result<()> {
-    plan.keys
-        .iter()
-        .try_for_each(|key| order_key(&key.eval(ctx)?, &key.ty, false, sorter.key()))
+    for key in &plan.keys {
+        let value = key.eval(ctx)?;
+        order_key(&value, &key.ty, false, sorter.key())?;
+        // Documents of one length are in no order, but rows of one group are to be neighbours.
+        if matches!(value, Val::Json(_)) {
+            sort_key(&value, &key.ty, sorter.key())?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether more is wanted of what is sorted.

@@ -12,6 +12,20 @@ use crate::statements::Meter;
 use crate::types::{Value, WarningLevel};
 use tidemark_engine::failpoint;
 
+/// Errors of what a statement means as a whole, which is looked at when the constants of its conditions have been.
+const OF_WHOLE_STATEMENT: [u16; 10] = [
+    er::WRONG_FIELD_WITH_GROUP,
+    er::MIX_OF_GROUP_FUNC_AND_FIELDS,
+    er::CANT_UPDATE_USED_TABLE,
+    er::COLLATION_CHARSET_MISMATCH,
+    er::CANT_AGGREGATE_2COLLATIONS,
+    er::CANT_AGGREGATE_3COLLATIONS,
+    er::CANT_AGGREGATE_NCOLLATIONS,
+    er::WINDOW_RANGE_FRAME_ORDER_TYPE,
+    er::WINDOW_RANGE_FRAME_NUMERIC_TYPE,
+    er::WINDOW_RANGE_FRAME_TEMPORAL_TYPE,
+];
+
 impl Session {
     pub(super) fn run_text(&mut self, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
         let mut start = 0;
@@ -177,9 +191,11 @@ impl Session {
         more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<Option<ReadyPlan>> {
-        let mut ready = self
-            .ready(&parsed.statement, values)
-            .inspect_err(|_| self.count_failed(&parsed.statement))?;
+        let mut ready = match self.ready(&parsed.statement, values) {
+            // That a literal beside a date is none is an error before those.
+            Err(error) if OF_WHOLE_STATEMENT.contains(&error.code) => return Ok(None),
+            ready => ready.inspect_err(|_| self.count_failed(&parsed.statement))?,
+        };
         if ready.plan.depends_on_literals() {
             return Ok(None);
         }

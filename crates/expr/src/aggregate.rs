@@ -60,8 +60,6 @@ pub enum AggFunc {
     VarPop,
     /// `VAR_SAMP(e)`: the sample's variance; NULL for fewer than two values.
     VarSamp,
-    /// `ANY_VALUE(e)`: the first row's value, NULL included.
-    AnyValue,
     /// `JSON_ARRAYAGG(e)`: an array of all values, NULL included.
     JsonArray,
     /// `JSON_OBJECTAGG(name, e)`: an object; of equal names the last counts.
@@ -75,7 +73,7 @@ pub struct Aggregate {
     pub func: AggFunc,
     /// What it is called with; empty for COUNT(*).
     pub args: Vec<Expr>,
-    /// DISTINCT: equal argument lists count once. Never set for MIN, MAX and ANY_VALUE, where it changes nothing.
+    /// DISTINCT: equal argument lists count once. Never set for MIN and MAX, where it changes nothing.
     pub distinct: bool,
     /// GROUP_CONCAT's ORDER BY; true is descending.
     pub order_by: Vec<(Expr, bool)>,
@@ -102,7 +100,6 @@ impl AggFunc {
             AggFunc::StdSamp => "stddev_samp",
             AggFunc::VarPop => "var_pop",
             AggFunc::VarSamp => "var_samp",
-            AggFunc::AnyValue => "any_value",
             AggFunc::JsonArray => "json_arrayagg",
             AggFunc::JsonObject => "json_objectagg",
         }
@@ -131,7 +128,6 @@ fn by_name(name: &str) -> Option<AggFunc> {
         "stddev_samp" => AggFunc::StdSamp,
         "variance" | "var_pop" => AggFunc::VarPop,
         "var_samp" => AggFunc::VarSamp,
-        "any_value" => AggFunc::AnyValue,
         "json_arrayagg" => AggFunc::JsonArray,
         "json_objectagg" => AggFunc::JsonObject,
         _ => return None,
@@ -179,13 +175,13 @@ impl Aggregate {
         let operand = |e: Expr| match func {
             AggFunc::GroupConcat => as_text(e, bind),
             AggFunc::JsonArray | AggFunc::JsonObject => e,
-            AggFunc::Count | AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => as_number(e),
+            AggFunc::Count | AggFunc::Min | AggFunc::Max => as_number(e),
             AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => as_bits(e),
             _ => json_as_double(as_number(e)),
         };
         let args: Vec<Expr> = args.into_iter().map(operand).collect();
         let ty = result_type(func, &args, bind)?;
-        let distinct = distinct && !matches!(func, AggFunc::Min | AggFunc::Max | AggFunc::AnyValue);
+        let distinct = distinct && !matches!(func, AggFunc::Min | AggFunc::Max);
         Ok(Aggregate {
             func,
             args,
@@ -217,7 +213,7 @@ impl Aggregate {
                     count: 0,
                 },
             },
-            AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => State::Best(None),
+            AggFunc::Min | AggFunc::Max => State::Best(None),
             AggFunc::GroupConcat => State::Concat(Concat::default()),
             AggFunc::JsonArray => State::Elements(Vec::new()),
             AggFunc::JsonObject => State::Members(Vec::new()),
@@ -241,12 +237,11 @@ impl Aggregate {
         Ok(compare_values(kind_of(&self.ty), value, best, env)? == Some(wanted))
     }
 
-    /// Whether a value takes the place of what MIN, MAX or ANY_VALUE has so far.
+    /// Whether a value takes the place of what MIN or MAX has so far.
     fn replaces(&self, value: &Val, best: Option<&Value>, env: &Env) -> Result<bool> {
-        match (best, self.func) {
-            (None, _) => Ok(true),
-            (Some(_), AggFunc::AnyValue) => Ok(false),
-            (Some(best), _) => self.beats(value, best, env),
+        match best {
+            None => Ok(true),
+            Some(best) => self.beats(value, best, env),
         }
     }
 
@@ -262,7 +257,7 @@ impl Aggregate {
     /// What a row gives it; `None` if an argument is NULL, so that the row does not count.
     pub fn read<'a>(&'a self, ctx: &EvalCtx<'a>) -> Result<Option<Inputs<'a>>> {
         let first = self.args[0].eval(ctx)?;
-        if first.is_null() && self.func != AggFunc::AnyValue {
+        if first.is_null() {
             return Ok(None);
         }
         let mut rest: Vec<Val> = Vec::new();
@@ -346,14 +341,13 @@ fn result_type(func: AggFunc, args: &[Expr], bind: &BindCtx) -> Result<SqlType> 
                 SqlType::decimal((int + scale).min(65), scale as u8)
             }
         },
-        AggFunc::Min | AggFunc::Max | AggFunc::AnyValue if ty.is_member() => {
+        AggFunc::Min | AggFunc::Max if ty.is_member() => {
             text_type(ty.display_length() as u64, &[ty], "min", bind)?
         }
         AggFunc::Min | AggFunc::Max => {
             check_comparable(ty, func.name())?;
             ty.clone()
         }
-        AggFunc::AnyValue => ty.clone(),
         AggFunc::JsonArray | AggFunc::JsonObject => json_type(),
         AggFunc::GroupConcat => {
             let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();

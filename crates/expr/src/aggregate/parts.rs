@@ -25,7 +25,7 @@ impl Aggregate {
         match self.func {
             _ if self.distinct => Merging::No,
             AggFunc::CountRows | AggFunc::Count => Merging::States,
-            AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => Merging::States,
+            AggFunc::Min | AggFunc::Max => Merging::States,
             AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => Merging::States,
             AggFunc::Sum | AggFunc::Avg => match number_kind(&self.args[0].ty) {
                 NumKind::Double => Merging::Numbers,
@@ -113,8 +113,8 @@ impl Accumulator {
             (State::Exact { decimal, count, .. }, Val::Decimal(sum), Val::UInt(rows)) => {
                 (*decimal, *count) = (Some(sum), rows);
             }
-            // Of rows without a value MIN and MAX have none; ANY_VALUE has the first row's, which may be NULL.
-            (State::Best(_), Val::Null, _) if spec.func != AggFunc::AnyValue => {}
+            // Of rows without a value MIN and MAX have none.
+            (State::Best(_), Val::Null, _) => {}
             (State::Best(best), value, _) => *best = Some(value),
             (State::Bits(bits), Val::UInt(value), _) => *bits = value,
             (State::Numbers(numbers), Val::Str(bytes), _) => {

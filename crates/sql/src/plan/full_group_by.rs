@@ -1,8 +1,8 @@
 //! ONLY_FULL_GROUP_BY: what stands beside groups, or orders rows that DISTINCT has made one, must have one value for all of them.
 //!
 //! A grouped query may read its keys and what follows from them ([`super::dependence`]): errors 1055 and 1140 otherwise. An
-//! expression that is a key is read whole; inside others keys count only as columns, as in MySQL. ORDER BY of SELECT DISTINCT
-//! may read what is selected: error 3065 otherwise.
+//! expression that is a key is read whole; inside others keys count only as columns, as in MySQL. `ANY_VALUE` is a function of a row
+//! like others, but may read anything. ORDER BY of SELECT DISTINCT may read what is selected: error 3065 otherwise.
 
 use super::dependence::Dependences;
 use super::from::From;
@@ -151,6 +151,8 @@ impl Readable<'_, '_> {
             Node::Column(slot) => return Some(*slot).filter(is_stray),
             // A column of a merged view is a column, whatever it is computed by.
             _ if e.name.is_some() && self.whole.contains(&identity(e)) => return None,
+            // Whichever of the group's rows it is read of.
+            Node::Call(def, _) if def.name == "any_value" => return None,
             Node::Subquery { id, .. } => {
                 let around = &self.planner.queries[*id].outer;
                 if let Some(slot) = around.iter().find(|slot| is_stray(slot)) {

@@ -29,7 +29,7 @@ V9 = "de_pb is lv ro sl pl et es sv tr cs da lt sk es_trad la eo hu hr vi ru nb 
 #: In the order of `bytes.rs`: character sets of a byte for each character, and such of their collations as are a weight for each,
 #: or two in a table each.
 SETS = ("latin1 latin2 latin5 latin7 cp1250 cp1251 cp1256 cp1257 cp850 cp852 cp866 koi8r koi8u greek hebrew macroman macce dec8 hp8 swe7 "
-        "armscii8 geostd8 keybcs2").split()
+        "armscii8 geostd8 keybcs2 tis620").split()
 BYTE_COLLATIONS = ("latin1_swedish_ci latin1_german1_ci latin1_danish_ci latin1_general_ci latin1_general_cs latin1_spanish_ci latin1_german2_ci "
                    "latin2_general_ci latin2_hungarian_ci latin2_croatian_ci latin5_turkish_ci latin7_general_ci latin7_general_cs "
                    "latin7_estonian_cs cp1250_general_ci cp1250_croatian_ci cp1250_polish_ci cp1251_general_ci cp1251_general_cs "
@@ -37,6 +37,16 @@ BYTE_COLLATIONS = ("latin1_swedish_ci latin1_german1_ci latin1_danish_ci latin1_
                    "cp852_general_ci cp866_general_ci koi8r_general_ci koi8u_general_ci greek_general_ci hebrew_general_ci "
                    "macroman_general_ci macce_general_ci dec8_swedish_ci hp8_english_ci swe7_swedish_ci armscii8_general_ci "
                    "geostd8_general_ci keybcs2_general_ci").split()
+#: In the order of `passes.rs`: collations of several turns, with what stands between them; the weight of spaces that are not shown.
+TURNS = {"tis620_thai_ci": (1, b"", 0), "latin2_czech_cs": (4, b"\1", 2), "cp1250_czech_cs": (2, b"", 0)}
+#: Behind the other languages: with an order of ideographs. Levels, and the collation that has them all.
+EAST_ASIAN = {"ja": (4, "utf8mb4_ja_0900_as_cs_ks"), "zh": (3, "utf8mb4_zh_0900_as_cs")}
+#: What stands in front of weights that sort behind Japanese ideographs.
+PREFIX = 0xFB86
+#: Japanese marks that weigh as the sign before them does.
+CONTEXT_MARKS = "\u30fc\u309d\u309e\u30fd\u30fe"
+KANA = [*range(0x3041, 0x3100), *range(0x31F0, 0x3200), *range(0xFF66, 0xFFA0)]
+ACCENTED = [*range(0x41, 0x5B), *range(0x61, 0x7B), *range(0xC0, 0x250), *range(0x300, 0x346)]
 #: Where pairs of characters are searched for groups.
 PAIRED = [*range(0x41, 0x250), *range(0x300, 0x346), *range(0x400, 0x460), *range(0x1E00, 0x1F00), 0x387]
 #: A weight is moved for all characters at once if so many have it; else each of them is moved.
@@ -204,10 +214,100 @@ class Language:
         return head + body + weights
 
 
+class EastAsian(Language):
+    """A language with an order of ideographs: of those with a weight of their own, which no other characters have."""
+
+    def __init__(self, server: Server, name: str, base: dict[str, list]):
+        self.count, self.collation = EAST_ASIAN[name]
+        self.server = server
+        self.own = {c: self.filled(levels_of(w, self.count)) for c, w in server.base(self.collation).items()}
+        base = {c: self.filled(levels) for c, levels in base.items()}
+        self.ideographs = {c: levels[0][0] for c, levels in self.own.items()
+                           if len(levels[0]) == 1 and len(base[c][0]) > 1 and base[c][0][0] >= 0xFB00
+                           or len(levels[0]) == 1 and name == "zh" and self.is_moved_alone(base[c][0], levels[0])}
+        self.ranges = [self.moves(base), *([] for _ in range(self.count - 1))]
+        self.chars = {c: levels for c, levels in self.own.items() if levels != self.known(c, base[c])}
+        self.groups = {}
+        if name == "ja":
+            # A mark at the beginning of a text weighs by the last sign of the text in MySQL; that is not taken for a group.
+            pairs = [chr(a) + chr(b) for a, b in itertools.product(KANA, KANA) if chr(b) in CONTEXT_MARKS and chr(a) not in CONTEXT_MARKS]
+        else:
+            pairs = [chr(a) + chr(b) for a, b in itertools.product(ACCENTED, ACCENTED)]
+        self.search(pairs)
+
+    def filled(self, levels: list) -> list:
+        return levels + [[]] * (self.count - len(levels))
+
+    @staticmethod
+    def is_moved_alone(before: list[int], after: list[int]) -> bool:
+        """Whether a character has come among the ideographs, which begin where letters did."""
+        return before != after and 0x1C47 <= after[0] < 0xBDBF
+
+    def moves(self, base: dict) -> list[tuple[int, int, int]]:
+        """First and last weight and what is added to them; 0: they get the prefix."""
+        found: dict[int, Counter] = defaultdict(Counter)
+        for c, levels in base.items():
+            before, after = levels[0], self.own[c][0]
+            if c in self.ideographs or not before:
+                continue
+            if len(after) == len(before):
+                found[before[0]][(after[0] - before[0]) & 0xFFFF or None] += 1
+            elif after[0] == PREFIX and after[1] == before[0]:
+                found[before[0]][0] += 1
+        ranges: list[list[int]] = []
+        previous = None
+        for weight in sorted(found):
+            added = found[weight].most_common(1)[0][0]
+            if added is not None and added == previous:
+                ranges[-1][1] = weight
+            elif added is not None:
+                ranges.append([weight, weight, added])
+            previous = added
+        return [(first, last, added) for first, last, added in ranges]
+
+    def ranged(self, weights: list[list[int]]) -> list[list[int]]:
+        primary: list[int] = []
+        for place, weight in enumerate(weights[0]):
+            added = next((added for first, last, added in self.ranges[0] if first <= weight <= last), None)
+            # What is computed moves by its first weight.
+            if added is None or place and weight >= 0x8000:
+                primary.append(weight)
+            elif added == 0:
+                primary += [PREFIX, weight]
+            else:
+                primary.append((weight + added) & 0xFFFF)
+        return [primary, *weights[1:]]
+
+    def known(self, c: str, base: list[list[int]]) -> list[list[int]]:
+        """What a character weighs unless it is listed."""
+        if c in self.ideographs:
+            return self.filled([[self.ideographs[c]], [0x20], [2]])
+        return self.ranged(base)
+
+    def expected(self, text: str) -> list[list[int]]:
+        return self.filled(super().expected(text))
+
+    def search(self, texts: list[str]) -> None:
+        shown = {text: self.filled(levels_of(weights, self.count)) for text, weights in self.server.weights(self.collation, texts).items()}
+        self.groups.update({text: weights for text, weights in shown.items() if weights != self.expected(text)})
+
+    def table(self) -> list[int]:
+        """The order of ideographs; see `ideographs.rs`."""
+        pages = max(ord(c) >> 8 for c in self.ideographs) + 1
+        numbers, bits, weights = [], [], []
+        for page in range(pages):
+            mine = [c for c in range(page << 8, page + 1 << 8) if chr(c) in self.ideographs]
+            numbers.append(len(bits) // 17 if mine else 0xFFFF)
+            if mine:
+                bits += [sum(1 << c % 16 for c in mine if c % 256 // 16 == word) for word in range(16)] + [len(weights)]
+                weights += [self.ideographs[chr(c)] for c in mine]
+        return [pages, 2 + pages + len(bits), *numbers, *bits, *weights]
+
+
 def languages(server: Server) -> None:
     sections: list[list[int]] = []
     places: list[int] = []
-    at = 1 + len(V4) + len(V9)
+    at = 1 + len(V4) + len(V9) + len(EAST_ASIAN)
 
     def add(language: Language) -> None:
         nonlocal at
@@ -229,6 +329,12 @@ def languages(server: Server) -> None:
     base = {c: levels_of(w, 3) for c, w in server.base("utf8mb4_0900_as_cs").items()}
     for name in V9:
         add(Language(server, f"utf8mb4_{name}_0900_as_cs", base, 3))
+    for name in EAST_ASIAN:
+        language = EastAsian(server, name, base)
+        add(language)
+        table = language.table()
+        (DATA / f"ideographs-{name}.bin").write_bytes(struct.pack(f"<{len(table)}H", *table))
+        print(f"{language.collation}: {len(language.ideographs)} ideographs, {2 * len(table)} bytes", flush=True)
     words = [len(places), *places, *itertools.chain(*sections)]
     (DATA / "languages.bin").write_bytes(struct.pack(f"<{len(words)}H", *words))
 
@@ -243,8 +349,8 @@ def single_bytes(server: Server) -> None:
     sets = b""
     for name in SETS:
         chars = [int.from_bytes(c, "big") for c in bytes_of(server, "CAST(CONVERT(CONVERT(c USING utf8mb4) USING utf32) AS BINARY)", name)]
-        # What has no character is converted to a question mark.
-        chars = [0 if c == 0x3F and byte != 0x3F else c for byte, c in enumerate(chars)]
+        # What has no character is converted to a question mark, or in `tis620` to U+FFFD.
+        chars = [0 if c in (0x3F, 0xFFFD) and byte != 0x3F else c for byte, c in enumerate(chars)]
         sets += struct.pack("<256H", *chars) + b"".join(bytes_of(server, "CAST(UPPER(c) AS BINARY)", name))
         sets += b"".join(bytes_of(server, "CAST(LOWER(c) AS BINARY)", name))
     (DATA / "byte-sets.bin").write_bytes(sets)
@@ -254,6 +360,13 @@ def single_bytes(server: Server) -> None:
         tables += bytes(some[0] for some in weights)
         if any(len(some) == 2 for some in weights):
             tables += bytes(some[1] if len(some) == 2 else 0 for some in weights)
+    for name, (count, between, spaces) in TURNS.items():
+        turns = [bytearray(256) for _ in range(count)]
+        for byte, weights in enumerate(bytes_of(server, f"WEIGHT_STRING(c COLLATE {name})", name.split("_")[0])):
+            shown = weights.rstrip(b"\0").split(between) if between else [weights[turn:turn + 1] for turn in range(count)]
+            for turn, some in zip(turns, shown):
+                turn[byte] = some[0] if some else spaces if byte in b"\t " else 0
+        tables += b"".join(turns)
     (DATA / "byte-weights.bin").write_bytes(tables)
 
 

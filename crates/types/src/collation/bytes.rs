@@ -24,6 +24,11 @@ static ITSELF: [u8; 256] = {
     weights
 };
 
+/// `count` tables of weights from this number on.
+pub(super) const fn tables(first: usize, count: usize) -> &'static [[u8; 256]] {
+    WEIGHTS.split_at(first).1.split_at(count).0
+}
+
 /// A character set of this kind, by its number in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ByteSet(u8);
@@ -145,6 +150,7 @@ static ABOUT: &[About] = &[
     about(20, "armscii8", "ARMSCII-8 Armenian", 32, 64),
     about(21, "geostd8", "GEOSTD8 Georgian", 92, 93),
     about(22, "keybcs2", "DOS Kamenicky Czech-Slovak", 37, 73),
+    about(23, "tis620", "TIS620 Thai", 18, 89),
 ];
 
 impl ByteSet {

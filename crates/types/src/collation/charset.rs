@@ -141,7 +141,7 @@ impl Charset {
         match self {
             Charset::Bytes(set) => self.map_case(text, u8::is_ascii_lowercase, |c| set.upper(c)),
             _ => self.map_case(text, u8::is_ascii_lowercase, |c| {
-                single(c.to_uppercase()).unwrap_or(c)
+                single(c.to_uppercase()).unwrap_or_else(|| titlecase(c))
             }),
         }
     }
@@ -152,7 +152,7 @@ impl Charset {
         match self {
             Charset::Bytes(set) => self.map_case(text, u8::is_ascii_uppercase, |c| set.lower(c)),
             _ => self.map_case(text, u8::is_ascii_uppercase, |c| {
-                single(c.to_lowercase()).unwrap_or(c)
+                single(c.to_lowercase()).unwrap_or(if c == 'İ' { 'i' } else { c })
             }),
         }
     }
@@ -178,6 +178,17 @@ impl Charset {
 fn single(mut mapped: impl Iterator<Item = char>) -> Option<char> {
     let first = mapped.next()?;
     mapped.next().is_none().then_some(first)
+}
+
+/// The one character that stands for a Greek letter with an iota below in upper case, where Unicode has two; other characters as they are.
+fn titlecase(c: char) -> char {
+    let code = c as u32;
+    let added = match code {
+        0x1F80..=0x1F87 | 0x1F90..=0x1F97 | 0x1FA0..=0x1FA7 => 8,
+        0x1FB3 | 0x1FC3 | 0x1FF3 => 9,
+        _ => 0,
+    };
+    char::from_u32(code + added).unwrap_or(c)
 }
 
 #[cfg(test)]
@@ -249,6 +260,8 @@ mod tests {
             &*Charset::Utf8mb4.upper("straße é".as_bytes()),
             "STRAßE É".as_bytes()
         );
+        assert_eq!(&*Charset::Utf8mb4.upper("ᾳᾐ".as_bytes()), "ᾼᾘ".as_bytes());
+        assert_eq!(&*Charset::Utf8mb3.lower("İI".as_bytes()), "ii".as_bytes());
         assert_eq!(Charset::Utf8mb4.prefix_len("aé中b".as_bytes(), 3), 6);
         assert_eq!(Charset::Utf8mb4.char_count("aé中b".as_bytes()), 4);
     }

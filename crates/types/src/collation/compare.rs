@@ -5,7 +5,8 @@
 //! without decoding.
 
 use super::bytes::ByteWeights;
-use super::languages::{Language, SEE_TABLE};
+use super::languages::{Language, PREFIX, SEE_TABLE};
+use super::passes::{Passes, Place};
 use super::uca::{self, CharWeights};
 use super::{Collation, Uca, Weights, general};
 use std::cmp::Ordering;
@@ -31,15 +32,19 @@ pub(super) fn decode(text: &[u8], at: usize) -> (char, usize) {
 }
 
 /// One level of the weights of a text, one after the other.
+#[derive(Clone)]
 pub(super) struct WeightIter<'a> {
     text: &'a [u8],
     at: usize,
     level: Level,
     /// What the last character still has to give: weights of a table, or up to two.
     expansion: &'static [[u8; 2]],
-    pending: [u16; 2],
+    pending: [u16; 3],
     /// Whether the language may still move those.
     movable: bool,
+    /// Whether the first of `pending` stands behind its prefix, and is not to be moved.
+    prefixed: bool,
+    place: Place,
 }
 
 #[derive(Clone, Copy)]
@@ -50,6 +55,8 @@ enum Level {
     /// One weight per character.
     Simple(fn(char) -> u16),
     Bytes(&'static ByteWeights),
+    Passes(&'static Passes),
+    Lower,
 }
 
 impl<'a> WeightIter<'a> {
@@ -59,8 +66,10 @@ impl<'a> WeightIter<'a> {
             at: 0,
             level,
             expansion: &[],
-            pending: [0; 2],
+            pending: [0; 3],
             movable: false,
+            prefixed: false,
+            place: Place::default(),
         }
     }
 
@@ -70,7 +79,7 @@ impl<'a> WeightIter<'a> {
             CharWeights::None => 0,
             CharWeights::One(w) => w,
             CharWeights::Three([a, b, c]) => {
-                self.pending = [b, c];
+                self.pending = [b, c, 0];
                 a
             }
             CharWeights::Many(all) => match all.split_first() {
@@ -90,18 +99,32 @@ impl<'a> WeightIter<'a> {
         self.movable = found.of_base;
         let weight = self.first_of(found.weights);
         if self.movable {
-            language.moved(weight)
+            self.moved(language, weight)
         } else {
             weight
         }
     }
 
     /// A weight that has waited.
-    fn later(&self, weight: u16) -> u16 {
+    fn later(&mut self, weight: u16) -> u16 {
+        if std::mem::take(&mut self.prefixed) {
+            return weight;
+        }
         match self.level {
-            Level::Language(language) if self.movable => language.moved(weight),
+            // What is computed moves by its first weight.
+            Level::Language(language) if self.movable && weight < 0x8000 => self.moved(language, weight),
             _ => weight,
         }
+    }
+
+    /// A weight of the base as the language has it; or the prefix that it gets, behind which it waits.
+    fn moved(&mut self, language: &Language, weight: u16) -> u16 {
+        if !language.prefixes(weight) {
+            return language.moved(weight);
+        }
+        self.pending = [weight, self.pending[0], self.pending[1]];
+        self.prefixed = true;
+        PREFIX
     }
 }
 
@@ -127,12 +150,15 @@ impl Iterator for WeightIter<'_> {
     fn next(&mut self) -> Option<u16> {
         if self.pending[0] != 0 {
             let next = self.pending[0];
-            self.pending = [self.pending[1], 0];
+            self.pending = [self.pending[1], self.pending[2], 0];
             return Some(self.later(next));
         }
         if let Some((next, rest)) = self.expansion.split_first() {
             self.expansion = rest;
             return Some(self.later(u16::from_le_bytes(*next)));
+        }
+        if let Level::Passes(passes) = self.level {
+            return passes.next(self.text, &mut self.place);
         }
         loop {
             let byte = *self.text.get(self.at)?;
@@ -158,8 +184,15 @@ impl Iterator for WeightIter<'_> {
                     let (c, next) = decode(self.text, self.at);
                     self.at = next;
                     let [first, second] = weights.of_char(c);
-                    self.pending = [second, 0];
+                    self.pending = [second, 0, 0];
                     return Some(first);
+                }
+                // Given above: it has weights at the end of a text, too.
+                Level::Passes(_) => return None,
+                Level::Lower => {
+                    let (c, next) = decode(self.text, self.at);
+                    self.at = next;
+                    return Some(general::lower(c));
                 }
                 Level::Uca(_, table) if byte < 128 => {
                     self.at += 1;
@@ -200,6 +233,9 @@ impl Weights {
             Weights::Uca(levels) => Level::Uca(levels[n], levels[n].table()),
             Weights::Language(levels) => Level::Language(&levels[n]),
             Weights::General => Level::Simple(general::weight),
+            Weights::General500 => Level::Simple(general::weight_500),
+            Weights::Lower => Level::Lower,
+            Weights::Passes(passes) => Level::Passes(passes),
             Weights::Bytes(weights) => Level::Bytes(weights),
             Weights::AsciiUpper => Level::Simple(|c| c as u32 as u16),
         }
@@ -222,15 +258,19 @@ impl Collation {
             Weights::Uca(levels) => levels[0].table().ascii[b' ' as usize],
             Weights::Language(levels) => levels[0].ascii[b' ' as usize],
             Weights::Bytes(weights) => weights.space(),
+            Weights::Passes(passes) => passes.space(),
             _ => b' ' as u16,
         }
     }
 
     /// How two texts of this collation compare.
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
-        let pad = self.pad_space();
+        let pad = self.fills_up();
         if self.weights().are_bytes() && !pad {
             return a.cmp(b);
+        }
+        if let Weights::Passes(_) = self.weights() {
+            return self.compare_level(self.weighed(a), self.weighed(b), 0, pad);
         }
         // Equal beginnings have equal weights, up to a character boundary.
         let mut same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
@@ -245,7 +285,7 @@ impl Collation {
             same -= 1;
         }
         if let Weights::Language(levels) = self.weights() {
-            same = levels[0].boundary(a, same);
+            same = levels[0].boundary(a, b, same);
         }
         let (a, b) = (&a[same..], &b[same..]);
         let mut by_level = (0..self.levels()).map(|level| self.compare_level(a, b, level, pad));
@@ -283,6 +323,9 @@ impl Collation {
 
     /// Whether a text begins with what weighs as another does, which need not be as long.
     pub fn begins_with(self, text: &[u8], beginning: &[u8]) -> bool {
+        if let Weights::Passes(_) = self.weights() {
+            return self.begins_with_chars(text, beginning);
+        }
         (0..self.levels()).all(|level| {
             let mut weights = self.weight_iter(text, level);
             self.weight_iter(beginning, level)
@@ -290,17 +333,37 @@ impl Collation {
         })
     }
 
+    /// The same, character by character.
+    fn begins_with_chars(self, text: &[u8], beginning: &[u8]) -> bool {
+        let (mut at, mut wanted_at) = (0, 0);
+        while wanted_at < beginning.len() {
+            if at >= text.len() {
+                return false;
+            }
+            let (wanted, next) = decode(beginning, wanted_at);
+            let (c, after) = decode(text, at);
+            if !self.same_char(c, wanted) {
+                return false;
+            }
+            (at, wanted_at) = (after, next);
+        }
+        true
+    }
+
     /// Whether two characters are equal, for LIKE.
     pub fn same_char(self, a: char, b: char) -> bool {
         if a == b {
             return true;
         }
-        if a.is_ascii() && b.is_ascii() && self.folds_only_case() {
+        if a.is_ascii() && b.is_ascii() && self.folds_only_case()
+            || matches!(self.weights(), Weights::Passes(_))
+        {
             return self.ignores_case() && a.eq_ignore_ascii_case(&b);
         }
         let (mut x, mut y) = ([0; 4], [0; 4]);
         let (x, y) = (a.encode_utf8(&mut x), b.encode_utf8(&mut y));
-        (0..self.levels()).all(|n| {
+        // LIKE does not tell hiragana from katakana.
+        (0..self.levels().min(3)).all(|n| {
             self.weight_iter(x.as_bytes(), n)
                 .eq(self.weight_iter(y.as_bytes(), n))
         })
@@ -311,6 +374,7 @@ impl Collation {
     pub fn ignores_case(self) -> bool {
         match self.weights() {
             Weights::Bytes(weights) => weights.ignores_case(),
+            Weights::Passes(passes) => passes.ignores_case(),
             Weights::CodePoint => false,
             weights => weights.levels() < Weights::V9_AS_CS.levels(),
         }
@@ -399,6 +463,37 @@ mod tests {
             Ordering::Equal
         );
         assert_eq!(order(named("latin1_german2_ci"), "ü", "ud"), Ordering::Greater);
+    }
+
+    #[test]
+    fn several_turns() {
+        let named = |name: &str| Collation::by_name(name).unwrap();
+        let thai = named("tis620_thai_ci");
+        // A vowel in front of its consonant sorts behind it, a tone behind everything.
+        assert_eq!(order(thai, "เก", "กา"), Ordering::Greater);
+        assert_eq!(order(thai, "เก", "ข"), Ordering::Less);
+        assert_eq!(order(thai, "ก่", "ก่ข"), Ordering::Greater);
+        assert_eq!(order(thai, "a", "A "), Ordering::Equal);
+        for czech in [named("latin2_czech_cs"), named("cp1250_czech_cs")] {
+            assert_eq!(order(czech, "h", "ch"), Ordering::Less);
+            assert_eq!(order(czech, "a", "a  "), Ordering::Equal);
+            assert_eq!(order(czech, "á", "ab"), Ordering::Less);
+            assert_ne!(order(czech, "á", "a"), Ordering::Equal);
+        }
+    }
+
+    #[test]
+    fn ideographs() {
+        let named = |name: &str| Collation::by_name(name).unwrap();
+        let (japanese, kana) = (named("utf8mb4_ja_0900_as_cs"), named("utf8mb4_ja_0900_as_cs_ks"));
+        assert_eq!(order(japanese, "カー", "かあ"), Ordering::Less);
+        assert_eq!(order(japanese, "か", "カ"), Ordering::Equal);
+        assert_eq!(order(kana, "か", "カ"), Ordering::Less);
+        assert_eq!(order(japanese, "亜", "唖"), Ordering::Less);
+        assert_eq!(order(japanese, "腕", "α"), Ordering::Less);
+        let chinese = named("utf8mb4_zh_0900_as_cs");
+        assert_eq!(order(chinese, "阿", "中"), Ordering::Less);
+        assert_eq!(order(chinese, "座", "a"), Ordering::Less);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Languages' own orders: what a language puts elsewhere than the version of the Unicode Collation Algorithm that it builds on.
 //!
 //! A language moves single characters; it takes groups of characters for one (`ch` in Czech, which stands behind `h`); and it moves whole
-//! ranges of weights, for all characters that have one (Cyrillic before Latin in Russian, capitals before small letters in Danish). The
+//! ranges of weights, for all characters that have one (Cyrillic before Latin in Russian, capitals before small letters in Danish). What
+//! stands behind Japanese ideographs has a weight put in front of its own. The orders of ideographs are in `ideographs.rs`; else the
 //! table, `data/languages.bin`, is of little-endian u16:
 //!
 //! ```text
 //! languages | where each begins                                         two that are alike begin at one place
-//! levels | for each level: ranges | (first, last, added)…               added modulo 2^16
+//! levels | for each level: ranges | (first, last, added)…               added modulo 2^16; 0: gets the prefix
 //!        | characters | groups | (character in two, place)… | (four characters, place)…
 //!        | weights: at each place, for each level their number, then they
 //! ```
@@ -18,6 +19,7 @@
 
 use super::Uca;
 use super::compare::decode;
+use super::ideographs::Ideographs;
 use super::uca::CharWeights;
 
 static DATA: &[[u8; 2]] = include_bytes!("data/languages.bin").as_chunks().0;
@@ -40,11 +42,17 @@ pub(crate) struct Language {
     ranges: (usize, usize),
     chars: (usize, usize),
     groups: (usize, usize),
+    /// Whether groups have more than two characters.
+    has_long_groups: bool,
+    ideographs: Option<&'static Ideographs>,
     /// Weights of ASCII; 0 is ignorable, [`SEE_TABLE`] is none.
     pub ascii: [u16; 128],
     /// Whether two ASCII characters are equal only if they are the same letter, in either case.
     pub folds_only_case: bool,
 }
+
+/// What stands in front of weights that sort behind Japanese ideographs.
+pub(super) const PREFIX: u16 = 0xFB86;
 
 const fn word(at: usize) -> u16 {
     u16::from_le_bytes(DATA[at])
@@ -82,10 +90,29 @@ impl Language {
             ranges,
             chars,
             groups,
+            has_long_groups: false,
+            ideographs: None,
             ascii: [0; 128],
             folds_only_case: true,
         };
         language.fill_ascii();
+        let mut n = 0;
+        while n < groups.1 {
+            language.has_long_groups |= word(groups.0 + n * GROUP_ENTRY + 2) != 0;
+            n += 1;
+        }
+        language
+    }
+
+    /// With an order of ideographs.
+    pub(super) const fn with_ideographs(
+        number: usize,
+        level: usize,
+        base: Uca,
+        ideographs: &'static Ideographs,
+    ) -> Language {
+        let mut language = Language::new(number, level, base);
+        language.ideographs = Some(ideographs);
         language
     }
 
@@ -183,6 +210,13 @@ impl Language {
         weight
     }
 
+    /// Whether a weight of the base gets the prefix.
+    pub(super) fn prefixes(&self, weight: u16) -> bool {
+        let entries = DATA[self.ranges.0..].as_chunks::<3>().0[..self.ranges.1].iter();
+        let mut ranges = entries.map(|entry| entry.map(u16::from_le_bytes));
+        ranges.any(|[first, last, added]| added == 0 && first <= weight && weight <= last)
+    }
+
     /// What stands at a position of a text.
     pub(super) fn find(&self, text: &[u8], at: usize) -> Found {
         let (c, next) = decode(text, at);
@@ -194,11 +228,29 @@ impl Language {
         if let Some(place) = self.of_char(c as u32) {
             return self.own(place, next);
         }
+        if let Some(weights) = self.of_ideograph(c) {
+            return Found {
+                weights,
+                next,
+                of_base: false,
+            };
+        }
         Found {
             weights: self.base.of_char(c),
             next,
             of_base: true,
         }
+    }
+
+    /// The weight of a character in the order of ideographs, all of which are alike behind the first level.
+    fn of_ideograph(&self, c: char) -> Option<CharWeights> {
+        let weight = self.ideographs?.weight(c)?;
+        Some(match self.level {
+            0 => CharWeights::One(weight),
+            1 => CharWeights::One(0x20),
+            2 => CharWeights::One(0x02),
+            _ => CharWeights::None,
+        })
     }
 
     fn own(&self, place: usize, next: usize) -> Found {
@@ -238,11 +290,14 @@ impl Language {
         .next()
     }
 
-    /// The last boundary not beyond `at`, itself one between characters, that no group goes across.
-    pub(super) fn boundary(&self, text: &[u8], mut at: usize) -> usize {
+    /// The last boundary not beyond `at`, itself one between characters and in texts that are the same before it, that no group goes
+    /// across in either.
+    pub(super) fn boundary(&self, a: &[u8], b: &[u8], mut at: usize) -> usize {
         while self.groups.1 > 0 && at > 0 {
-            let start = (0..at).rev().find(|i| text[*i] & 0xC0 != 0x80).unwrap_or(0);
-            if !self.goes_on(decode(text, start).0) {
+            let start = (0..at).rev().find(|i| a[*i] & 0xC0 != 0x80).unwrap_or(0);
+            let before = decode(a, start).0;
+            let goes_across = |text: &[u8]| at < text.len() && self.groups_have(before, decode(text, at).0);
+            if !goes_across(a) && !goes_across(b) {
                 break;
             }
             at = start;
@@ -250,12 +305,21 @@ impl Language {
         at
     }
 
-    /// Whether a group has this character and another behind it.
-    fn goes_on(&self, c: char) -> bool {
+    /// Whether a group has these two characters one behind the other.
+    fn groups_have(&self, before: char, after: char) -> bool {
         let entries = DATA[self.groups.0..].as_chunks::<GROUP_ENTRY>().0;
-        let mut pairs = entries[..self.groups.1]
-            .iter()
-            .flat_map(|entry| entry[..GROUP].windows(2));
-        pairs.any(|pair| u16::from_le_bytes(pair[0]) as u32 == c as u32 && pair[1] != [0, 0])
+        let entries = &entries[..self.groups.1];
+        let (Ok(before), Ok(after)) = (u16::try_from(before as u32), u16::try_from(after as u32)) else {
+            return false;
+        };
+        let pair = [before.to_le_bytes(), after.to_le_bytes()];
+        if self.has_long_groups {
+            return entries
+                .iter()
+                .any(|entry| entry[..GROUP].windows(2).any(|two| two == pair));
+        }
+        let from = entries.partition_point(|entry| u16::from_le_bytes(entry[0]) < before);
+        let mut mine = entries[from..].iter().take_while(|entry| entry[0] == pair[0]);
+        mine.any(|entry| entry[1] == pair[1])
     }
 }

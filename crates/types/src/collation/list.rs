@@ -2,7 +2,9 @@
 
 use super::Charset::{Ascii, Binary, Utf8mb3, Utf8mb4};
 use super::bytes::{ByteSet, ByteWeights};
+use super::ideographs;
 use super::languages::Language;
+use super::passes;
 use super::{Charset, Uca, Weights};
 
 /// What there is to know of a collation.
@@ -48,10 +50,30 @@ static COLLATIONS: &[Info] = &[
     pad(246, "utf8mb4_unicode_520_ci", Utf8mb4, Weights::UNICODE_520),
     pad(33, "utf8mb3_general_ci", Utf8mb3, Weights::General),
     pad(83, "utf8mb3_bin", Utf8mb3, Weights::CodePoint),
+    pad(223, "utf8mb3_general_mysql500_ci", Utf8mb3, Weights::General500),
+    pad(76, "utf8mb3_tolower_ci", Utf8mb3, Weights::Lower),
     pad(192, "utf8mb3_unicode_ci", Utf8mb3, Weights::UNICODE),
     pad(214, "utf8mb3_unicode_520_ci", Utf8mb3, Weights::UNICODE_520),
     // Indexes of the texts' UTF-8 form are older than the sets of bytes.
     pad(47, "latin1_bin", Charset::LATIN1, Weights::CodePoint),
+    pad(
+        18,
+        "tis620_thai_ci",
+        Charset::Bytes(ByteSet::new(23)),
+        Weights::Passes(&passes::THAI),
+    ),
+    pad(
+        2,
+        "latin2_czech_cs",
+        Charset::Bytes(ByteSet::new(1)),
+        Weights::Passes(&passes::LATIN2_CZECH),
+    ),
+    pad(
+        34,
+        "cp1250_czech_cs",
+        Charset::Bytes(ByteSet::new(4)),
+        Weights::Passes(&passes::CP1250_CZECH),
+    ),
     pad(11, "ascii_general_ci", Ascii, Weights::AsciiUpper),
     pad(65, "ascii_bin", Ascii, Weights::CodePoint),
     no_pad(63, "binary", Binary, Weights::CodePoint),
@@ -144,6 +166,36 @@ static LANGUAGES_9: &[[Info; 2]] = languages_9! {
     49 322 323 "mn_cyrl"
 };
 
+/// Japanese: kana and Latin, then ideographs, then the rest; what tells hiragana from katakana is a fourth level.
+static JAPANESE: [Language; 4] = [
+    Language::with_ideographs(50, 0, Uca::V9Primary, &ideographs::JAPANESE),
+    Language::with_ideographs(50, 1, Uca::V9Secondary, &ideographs::JAPANESE),
+    Language::with_ideographs(50, 2, Uca::V9Tertiary, &ideographs::JAPANESE),
+    Language::with_ideographs(50, 3, Uca::V9Fourth, &ideographs::JAPANESE),
+];
+/// Chinese: ideographs before letters.
+static CHINESE: [Language; 3] = [
+    Language::with_ideographs(51, 0, Uca::V9Primary, &ideographs::CHINESE),
+    Language::with_ideographs(51, 1, Uca::V9Secondary, &ideographs::CHINESE),
+    Language::with_ideographs(51, 2, Uca::V9Tertiary, &ideographs::CHINESE),
+];
+
+static EAST_ASIAN: &[Info] = &[
+    no_pad(
+        303,
+        "utf8mb4_ja_0900_as_cs",
+        Utf8mb4,
+        Weights::Language(JAPANESE.split_at(3).0),
+    ),
+    no_pad(
+        304,
+        "utf8mb4_ja_0900_as_cs_ks",
+        Utf8mb4,
+        Weights::Language(&JAPANESE),
+    ),
+    no_pad(308, "utf8mb4_zh_0900_as_cs", Utf8mb4, Weights::Language(&CHINESE)),
+];
+
 /// Collations of a byte's weight: id, name, the set's number and the table's in `bytes.rs`.
 macro_rules! byte_collations {
     ($($make:ident $id:literal $name:literal $set:literal $($table:literal)?)*) => {
@@ -216,6 +268,7 @@ static BYTES: &[Info] = byte_collations! {
     bin 64 "armscii8_bin" 20
     bin 93 "geostd8_bin" 21
     bin 73 "keybcs2_bin" 22
+    bin 89 "tis620_bin" 23
 };
 
 /// One more than the greatest id.
@@ -230,6 +283,7 @@ static BY_ID: [Option<&Info>; IDS] = {
         BYTES,
         LANGUAGES_4.as_flattened(),
         LANGUAGES_9.as_flattened(),
+        EAST_ASIAN,
     ];
     let mut n = 0;
     while n < lists.len() {

@@ -8,8 +8,10 @@ mod bytes;
 mod charset;
 mod compare;
 mod general;
+mod ideographs;
 mod languages;
 mod list;
+mod passes;
 mod sort_key;
 mod uca;
 
@@ -19,6 +21,7 @@ pub use sort_key::SqlCollator;
 use bytes::ByteWeights;
 use languages::Language;
 use list::{Info, by_id};
+use passes::Passes;
 use std::fmt;
 
 /// A character set: which characters a text may have, and how a client sees them. Within the server all texts are UTF-8,
@@ -53,8 +56,14 @@ pub(crate) enum Weights {
     Language(&'static [Language]),
     /// utf8mb4_general_ci: one weight per character.
     General,
+    /// The same, but for a sharp s.
+    General500,
+    /// Lower case.
+    Lower,
     /// A weight for each byte of a set that has one for each character.
     Bytes(&'static ByteWeights),
+    /// Several, in an order of their own.
+    Passes(&'static Passes),
     /// ascii_general_ci: upper case.
     AsciiUpper,
 }
@@ -69,6 +78,8 @@ pub(crate) enum Uca {
     V9Primary,
     V9Secondary,
     V9Tertiary,
+    /// A level behind these, on which characters have weights only where a language gives them some.
+    V9Fourth,
 }
 
 impl Weights {
@@ -173,11 +184,31 @@ impl Collation {
     /// What MySQL says of how much longer than a text its sort key may be.
     pub fn sort_length(self) -> u64 {
         match self.weights() {
+            Weights::Language([_, _, _, _]) => 24,
+            Weights::Passes(passes) => passes.sort_length(),
             Weights::Uca(_) | Weights::Language(_) if self.pad_space() => 8,
             Weights::Uca(_) | Weights::Language(_) => 0,
             Weights::Bytes(weights) if weights.has_two() => 2,
             _ => 1,
         }
+    }
+
+    /// Whether the shorter of two texts counts as filled with spaces: they weigh nothing at the end of a text that is Czech.
+    fn fills_up(self) -> bool {
+        self.pad_space() && !self.ignores_last_spaces()
+    }
+
+    fn ignores_last_spaces(self) -> bool {
+        matches!(self.weights(), Weights::Passes(passes) if passes.ignores_last_spaces())
+    }
+
+    /// The text without what never weighs in a comparison.
+    fn weighed(self, text: &[u8]) -> &[u8] {
+        if !self.ignores_last_spaces() {
+            return text;
+        }
+        let end = text.iter().rposition(|byte| *byte != b' ');
+        &text[..end.map_or(0, |last| last + 1)]
     }
 
     pub(crate) fn weights(self) -> Weights {

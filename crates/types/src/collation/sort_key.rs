@@ -16,8 +16,8 @@ impl Collation {
     /// Appends the sort key of a text.
     pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
         let wide = self.wide();
-        if !self.pad_space() {
-            self.plain_key(text, out);
+        if !self.fills_up() {
+            self.plain_key(self.weighed(text), out);
             return;
         }
         let space = self.space_weight();
@@ -75,7 +75,7 @@ impl Collation {
     fn wide(self) -> bool {
         matches!(
             self.weights(),
-            Weights::Uca(_) | Weights::Language(_) | Weights::General
+            Weights::Uca(_) | Weights::Language(_) | Weights::General | Weights::General500 | Weights::Lower
         )
     }
 
@@ -94,10 +94,14 @@ impl Collation {
             return;
         }
         for level in 0..self.levels() {
+            let mut weights = self.weight_iter(text, level);
+            // The fourth level of a text without kana is not there at all.
+            if level == 3 && weights.clone().next().is_none() {
+                return;
+            }
             if level > 0 {
                 out.extend_from_slice(&[0, 0]);
             }
-            let mut weights = self.weight_iter(text, level);
             weights.take_ascii(out);
             for w in weights {
                 if wide {
@@ -113,6 +117,9 @@ impl Collation {
     pub fn weight_string(self, text: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         self.plain_key(text, &mut out);
+        if matches!(self.weights(), Weights::Passes(passes) if passes.shows_end()) {
+            out.push(0);
+        }
         out
     }
 }

@@ -25,6 +25,12 @@ pub(crate) struct Table {
 static V9_PRIMARY: Table = Table::new(include_bytes!("data/uca-9.0.0-primary.bin"));
 static V9_SECONDARY: Table = Table::new(include_bytes!("data/uca-9.0.0-secondary.bin"));
 static V9_TERTIARY: Table = Table::new(include_bytes!("data/uca-9.0.0-tertiary.bin"));
+static V9_FOURTH: Table = Table {
+    words: &[],
+    pages: 0,
+    expansions: 0,
+    ascii: [0; 128],
+};
 static V4: Table = Table::new(include_bytes!("data/uca-4.0.0.bin"));
 static V5: Table = Table::new(include_bytes!("data/uca-5.2.0.bin"));
 
@@ -99,6 +105,7 @@ impl Uca {
             Uca::V9Primary => &V9_PRIMARY,
             Uca::V9Secondary => &V9_SECONDARY,
             Uca::V9Tertiary => &V9_TERTIARY,
+            Uca::V9Fourth => &V9_FOURTH,
         }
     }
 
@@ -119,6 +126,9 @@ impl Uca {
 
     /// Characters whose order is computed: ideographs, Korean syllables, whatever has no place of its own.
     fn implicit(self, code: u32) -> CharWeights {
+        if self == Uca::V9Fourth {
+            return CharWeights::None;
+        }
         let nine = matches!(self, Uca::V9Primary | Uca::V9Secondary | Uca::V9Tertiary);
         if nine && (0xAC00..=0xD7AF).contains(&code) {
             return self.hangul(code - 0xAC00);

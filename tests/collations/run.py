@@ -50,6 +50,8 @@ SYLLABLES = range(0xD700, 0xD7B0)
 #: Where cases have changed with versions of Unicode: characters there are cased by the newest here, and by that of the collation in MySQL.
 CASED_LATER = [(0x180, 0x2AF), (0x370, 0x385), (0x3CF, 0x3FF), (0x460, 0x52F), (0x10A0, 0x10FF), (0x13A0, 0x13FF), (0x1C80, 0x1DBF),
                (0x1E96, 0x1E9F), (0x1EFA, 0x1EFF), (0x2100, 0x218F), (0x2C00, 0x2DFF), (0xA640, 0xABFF), (0x10400, 0x1E9FF)]
+#: Its table of cases is odd in MySQL: the upper case of `ś` is `Ľ`.
+ODD_CASES = "latin2_czech_cs"
 #: Under Japanese collations a text that begins with one of these weighs by its last character, too, in MySQL; here it does not.
 JAPANESE_MARKS = "ーゝゞヽヾ"
 
@@ -145,6 +147,8 @@ def compare(report: Report, name: str, sides: list[Side], rng: random.Random, ch
     ours, theirs = (side.about_texts() for side in sides)
     for what in ours:
         rows = [(a, b, [some[n] for n in a[:1] if 0 <= n < len(some)]) for a, b in zip(ours[what], theirs[what]) if a != b]
+        if what == "change case" and name == ODD_CASES:
+            continue
         if what == "change case":
             rows = [row for row in rows if not any(first <= ord(c) <= last for c in row[2][0] for first, last in CASED_LATER)
                     and not ("turkish" in name and set(row[2][0]) & set("iI"))]

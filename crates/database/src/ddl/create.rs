@@ -166,6 +166,10 @@ impl DdlContext<'_> {
                 .collect();
             let def = self.functional_parts(def, &mut columns, &names)?;
             let index = index::index(&def, &mut columns, &explicit_null, &indexes)?;
+            let place_named = (schema, create.name.name.as_str());
+            if let Some(warning) = index::warning_of_duplicate(&index, &indexes, place_named) {
+                self.warn(warning);
+            }
             indexes.push(index);
             places.push(*place);
         }

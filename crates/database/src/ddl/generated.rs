@@ -310,7 +310,7 @@ impl DdlContext<'_> {
                 continue;
             };
             let bound = self.bind_in(columns, text, "functional index")?;
-            columns[at].ty = key_part_type(bound.ty)?;
+            columns[at].ty = key_part_type(width_of_cast(bound))?;
         }
         Ok(())
     }
@@ -333,7 +333,7 @@ impl DdlContext<'_> {
             .find(|name| !is_taken(name));
         Ok(ColumnDef {
             name: name.unwrap_or_default(),
-            ty: key_part_type(bound.ty)?,
+            ty: key_part_type(width_of_cast(bound))?,
             default: None,
             on_update_now: false,
             auto_increment: false,
@@ -385,6 +385,36 @@ fn free_index_name(taken: &[&str]) -> String {
     let numbered = (2..).map(|n| format!("{NAME}_{n}"));
     let mut names = std::iter::once(NAME.to_owned()).chain(numbered);
     names.find(is_free).unwrap_or_default()
+}
+
+/// The type of an expression; that of a cast to a text of any length is as wide as what is cast.
+fn width_of_cast(bound: crate::expr::Expr) -> SqlType {
+    let mut ty = bound.ty;
+    if let crate::expr::Node::Cast(of) = &bound.node
+        && ty.kind == TypeKind::VarChar
+        && ty.length == u32::MAX
+        && let Some(width) = text_width(&of.ty)
+    {
+        ty.length = width;
+    }
+    ty
+}
+
+/// How many characters values of a type have at most as texts, where the type says it.
+fn text_width(ty: &SqlType) -> Option<u32> {
+    let fraction = match ty.scale {
+        0 => 0,
+        digits => 1 + u32::from(digits),
+    };
+    match ty.kind {
+        _ if ty.is_integer() => Some(ty.display_length().max(20)),
+        TypeKind::Decimal => Some(ty.display_length()),
+        TypeKind::Date => Some(10),
+        TypeKind::Time => Some(10 + fraction),
+        TypeKind::DateTime | TypeKind::Timestamp => Some(19 + fraction),
+        TypeKind::Char | TypeKind::VarChar => Some(ty.length),
+        _ => None,
+    }
 }
 
 /// The type of the column that holds the values of an expression. Errors 3753 and 3757.

@@ -115,6 +115,35 @@ pub fn index(
     })
 }
 
+/// Warning 1831 if an index is another one with a name of its own. One that was made for a foreign key goes when it is not needed.
+pub fn warning_of_duplicate(
+    index: &IndexDef,
+    others: &[IndexDef],
+    (schema, table): (&str, &str),
+) -> Option<SqlError> {
+    let same_part = |(a, b): (&IndexPart, &IndexPart)| {
+        a.column == b.column && a.prefix == b.prefix && a.descending == b.descending
+    };
+    let is_same = |other: &IndexDef| {
+        !other.generated
+            && !names_equal(&other.name, PRIMARY)
+            && other.unique == index.unique
+            && other.parts.len() == index.parts.len()
+            && other.parts.iter().zip(&index.parts).all(same_part)
+    };
+    let is_duplicate = !index.generated && !names_equal(&index.name, PRIMARY) && others.iter().any(is_same);
+    is_duplicate.then(|| {
+        SqlError::new(
+            er::DUP_INDEX,
+            format!(
+                "Duplicate index '{}' defined on the table '{schema}.{table}'. This is deprecated and will be disallowed \
+                 in a future release.",
+                index.name
+            ),
+        )
+    })
+}
+
 /// The name of an index that was given none: its first column's, with a number if that is taken.
 fn free_name(column: &str, taken: &[IndexDef]) -> String {
     let is_taken =

@@ -69,10 +69,7 @@ impl DdlContext<'_> {
                 let counter = change.ddl.table(old.id)?;
                 counter.auto_increment_set(next.max(1))?;
             }
-            Done {
-                info: "Records: 0  Duplicates: 0  Warnings: 0".to_owned(),
-                ..Done::default()
-            }
+            self.copied(0)
         };
         table.indexes = draft.indexes;
         let done = match only_renames {

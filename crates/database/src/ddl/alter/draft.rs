@@ -254,7 +254,12 @@ impl Draft {
     /// `DROP COLUMN`
     pub fn drop_column(&mut self, name: &str) -> Result<()> {
         let at = self.column(name).ok_or_else(|| SqlError::cannot_drop(name))?;
-        foreign_key::refuse_drop_of_column(&self.foreign_keys, &self.columns, at)?;
+        let refused = foreign_key::refuse_drop_of_column(&self.foreign_keys, &self.columns, at);
+        if refused.is_err() {
+            // A CHECK of several columns is told of before the foreign key.
+            check::drop_column(&mut self.options.checks.clone(), name)?;
+        }
+        refused?;
         if self.named_columns() == 1 {
             return Err(SqlError::new(
                 er::CANT_REMOVE_ALL_FIELDS,

@@ -150,6 +150,7 @@ impl DdlContext<'_> {
         }
         self.add_foreign_keys(&mut draft, actions, &old)?;
         draft.drop_key_parts();
+        self.warn_of_duplicates(&draft, &old);
         self.hold_columns(&mut draft, actions)?;
         self.retype_key_parts(&mut draft.columns)?;
         if is_temporary {
@@ -180,6 +181,18 @@ impl DdlContext<'_> {
             self.apply(&mut draft, action, old)?;
         }
         Ok(draft)
+    }
+
+    /// Warning 1831 of each new index that is one before it with a name of its own.
+    fn warn_of_duplicates(&self, draft: &Draft, old: &TableDef) {
+        let named = (old.schema.as_str(), old.name.as_str());
+        for (at, index) in draft.indexes.iter().enumerate() {
+            if draft.index_origins[at].is_none()
+                && let Some(warning) = index::warning_of_duplicate(index, &draft.indexes[..at], named)
+            {
+                self.warn(warning);
+            }
+        }
     }
 
     /// Sees to the constraints that name columns which go or get other names.

@@ -240,7 +240,10 @@ impl Parser<'_> {
             return Ok(AlterAction::DropCheck(self.any_name()?));
         }
         self.accept("COLUMN");
-        Ok(AlterAction::DropColumn(self.name()?))
+        let column = self.name()?;
+        // As MySQL does, which knows no difference.
+        self.accept_any(&["RESTRICT", "CASCADE"]);
+        Ok(AlterAction::DropColumn(column))
     }
 
     fn alter_rename(&mut self) -> Result<AlterAction> {

@@ -24,10 +24,13 @@ use tidemark_engine::{Action, DuplicateLock, Error};
 /// Runs the statement. The environment must say `writes`, and be strict only without IGNORE.
 /// `client` is asked for its file by LOAD DATA LOCAL.
 pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>, client: &mut dyn ResultSink) -> Result<Changes> {
+    run.session.told_insert_id.set(false);
     let mut work = InsertRun {
         plan,
         run,
         outcome: Changes::default(),
+        wrote: false,
+        generated: None,
         copied: 0,
         changed: 0,
         skipped: 0,
@@ -62,6 +65,10 @@ pub(super) struct InsertRun<'a> {
     pub(super) plan: &'a InsertPlan,
     pub(super) run: ChangeContext<'a>,
     pub(super) outcome: Changes,
+    /// A row went in or was changed.
+    wrote: bool,
+    /// What was generated for the row in hand.
+    generated: Option<u64>,
     /// Rows inserted; rows replaced or updated; rows left out by IGNORE.
     pub(super) copied: u64,
     changed: u64,
@@ -244,7 +251,7 @@ impl InsertRun<'_> {
             _ if ty.unsigned => Val::UInt(value),
             _ => Val::Int(value as i64),
         };
-        self.outcome.generated_id.get_or_insert(value);
+        self.generated = Some(value);
         Ok(())
     }
 
@@ -261,6 +268,7 @@ impl InsertRun<'_> {
 
     pub(super) fn put(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
         self.counter.begin_row();
+        self.generated = None;
         match self.check(values).and_then(|()| self.try_put(values, rows_left)) {
             Err(error) if self.plan.ignore && is_ignorable(&error) => {
                 let orphan = matches!(
@@ -354,6 +362,9 @@ impl InsertRun<'_> {
             }
         }
         self.copied += 1;
+        self.wrote = true;
+        // A value that was generated for a row which did not go in is not LAST_INSERT_ID().
+        self.outcome.generated_id = self.outcome.generated_id.or(self.generated);
         self.changed += u64::from(deleted > 0);
         self.outcome.affected_rows += 1 + deleted;
         if let Some(value) = self.counter_value(values) {
@@ -478,16 +489,21 @@ impl InsertRun<'_> {
         if found && let Some(value) = self.counter_value(&after) {
             self.counter.observe(value)?;
             self.outcome.last_insert_id = value;
-            // A value generated for a row that was updated instead is not LAST_INSERT_ID().
-            self.outcome.generated_id = None;
         }
+        self.wrote |= changed;
         Ok(found.then_some(changed))
     }
 
     fn finish(mut self, rows: u64) -> Result<Changes> {
+        let session = self.run.session;
+        if session.told_insert_id.get() {
+            self.outcome.last_insert_id = session.last_insert_id.get();
+        } else if !self.wrote {
+            self.outcome.last_insert_id = 0;
+        }
         if let Some(first) = self.outcome.generated_id {
             self.outcome.last_insert_id = first;
-            self.run.session.set_last_insert_id(first);
+            session.set_last_insert_id(first);
         }
         if matches!(self.plan.source, InsertSource::File(_)) {
             self.outcome.info = self.load_info(rows);

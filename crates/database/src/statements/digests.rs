@@ -474,7 +474,7 @@ mod tests {
         assert_eq!((summary.first_seen_micros, summary.last_seen_micros), (0, 99));
         assert_eq!(summary.sample.as_ref().map(|sample| sample.nanos), Some(30_099));
         assert_eq!(digests.histogram(), summary.histogram);
-        assert_eq!(kept.digest.inner.lock().meters.len(), 1);
+        assert_eq!(kept.digest.inner.lock().meters.meters().count(), 1);
     }
 
     #[test]

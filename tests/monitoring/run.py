@@ -159,20 +159,20 @@ def pool(report: Report, server: Server) -> None:
 
 def begun_anew(report: Report, server: Server) -> None:
     watched, other = Watched(server), Watched(server)
-    server.address.execute("CREATE TABLE app.locked (id INT PRIMARY KEY)", "INSERT INTO app.locked VALUES (1)")
-    watched.ask("LOCK TABLES app.locked WRITE")
-    waiting = threading.Thread(target=lambda: other.ask("SELECT * FROM app.locked"))
+    server.address.execute("CREATE TABLE app.awaited (id INT PRIMARY KEY)", "INSERT INTO app.awaited VALUES (1)")
+    watched.ask("LOCK TABLES app.awaited WRITE")
+    waiting = threading.Thread(target=lambda: other.ask("SELECT * FROM app.awaited"))
     waiting.start()
     until(lambda: server.address.execute("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%'"), lambda rows: rows == ((1,),))
     watched.ask("UNLOCK TABLES")
     waiting.join()
-    waits = "SELECT COUNT_STAR, COUNT_READ_EXTERNAL, COUNT_WRITE, SUM_TIMER_WAIT > 0, MIN_TIMER_READ = MAX_TIMER_READ FROM performance_schema.table_lock_waits_summary_by_table WHERE OBJECT_NAME = 'locked'"
+    waits = "SELECT COUNT_STAR, COUNT_READ_EXTERNAL, COUNT_WRITE, SUM_TIMER_WAIT > 0, MIN_TIMER_READ = MAX_TIMER_READ FROM performance_schema.table_lock_waits_summary_by_table WHERE OBJECT_NAME = 'awaited'"
     report.equal(watched.ask(waits), ((1, 1, 0, 1, 1),), "a wait for a table")
-    watched.ask("PREPARE again FROM 'SELECT COUNT(*) FROM app.locked'")
+    watched.ask("PREPARE again FROM 'SELECT COUNT(*) FROM app.awaited'")
     watched.ask("EXECUTE again")
     executed = "SELECT COUNT_EXECUTE, SUM_ROWS_SENT, MAX_TIMER_EXECUTE > 0 FROM performance_schema.prepared_statements_instances WHERE STATEMENT_NAME = 'again'"
     report.equal(watched.ask(executed), ((1, 1, 1),), "a prepared statement")
-    fetched = "SELECT COUNT_STAR > 0 FROM performance_schema.table_io_waits_summary_by_table WHERE OBJECT_NAME = 'locked'"
+    fetched = "SELECT COUNT_STAR > 0 FROM performance_schema.table_io_waits_summary_by_table WHERE OBJECT_NAME = 'awaited'"
     report.equal(watched.ask(fetched), ((1,),), "rows of a table")
     written = "SELECT SUM(SUM_NUMBER_OF_BYTES_WRITE) FROM performance_schema.file_summary_by_event_name"
     ((before,),) = watched.ask(written)

@@ -68,6 +68,17 @@ fn update(table: &Table, txn: &mut Transaction, key: &[u8], v: i64) {
     assert!(found.expect("an update"));
 }
 
+/// Each call updates a row in a transaction of its own.
+fn changes(table: &Table, mut writer: Transaction, key: &[u8]) -> impl FnMut() {
+    let mut v = 0;
+    move || {
+        v += 1;
+        writer.begin(Isolation::ReadCommitted, false);
+        update(table, &mut writer, key, v);
+        writer.commit().expect("a commit");
+    }
+}
+
 fn snapshot(engine: &Engine) -> Transaction {
     let mut txn = engine.transaction();
     txn.begin(Isolation::RepeatableRead, true);
@@ -136,14 +147,7 @@ fn updates_beside_reads() {
     let engine = engine();
     let table = table(&engine, 1);
     let hot = key(&table, 0);
-    let mut writer = engine.transaction();
-    let mut v = 0;
-    let mut change = || {
-        v += 1;
-        writer.begin(Isolation::ReadCommitted, false);
-        update(&table, &mut writer, &hot, v);
-        writer.commit().expect("a commit");
-    };
+    let mut change = changes(&table, engine.transaction(), &hot);
     const SINCE: usize = 100_000;
     let mut old = snapshot(&engine);
     (0..SINCE).for_each(|_| change());
@@ -313,14 +317,7 @@ fn updates_beside_views() {
     let engine = engine();
     let table = table(&engine, 1);
     let hot = key(&table, 0);
-    let mut writer = engine.transaction();
-    let mut v = 0;
-    let mut change = || {
-        v += 1;
-        writer.begin(Isolation::ReadCommitted, false);
-        update(&table, &mut writer, &hot, v);
-        writer.commit().expect("a commit");
-    };
+    let mut change = changes(&table, engine.transaction(), &hot);
     let mut views = Vec::new();
     for n in [0, 1, 10, 100, 1_000] {
         while views.len() < n {

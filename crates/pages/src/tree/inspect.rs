@@ -1,4 +1,4 @@
-//! What the pages in the pool hold: of whom each is, how many entries it has, whether it is dirty. A page is read without a latch, see
+//! What the pages in the pool hold: to which index each belongs, how many entries it has, whether it is dirty. A page is read without a latch, see
 //! `pool::peek`.
 
 use super::racy::RacyNode;

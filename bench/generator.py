@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The lab's load generator against stock sysbench, on the same work: is the load the same, and what does each generator cost?
 
-    bench/generator.py NAME=PORT[:USER]... [--apart] [--rounds 12] [--seconds 3] [--workloads point,rw,upd] [--clients 1,16]
+    bench/generator.py NAME=PORT[:USER]... [--apart [--even]] [--rounds 12] [--seconds 3] [--workloads point,rw,upd] [--clients 1,16]
 
 The servers are up, on this machine, and speak MySQL's protocol; TIDEMARK_BINARY is the program whose generator is tried. Each round runs
 one after the other, the first of one round is the last of the next, and what is quoted is the median of the rounds' ratios, lab ÷ sysbench: a machine gets
@@ -18,6 +18,9 @@ processor, the server's threads another.
     several clients   they keep the server's processor busy, so the rate is the server's
     one client        `rest` is what the generator's own processor time leaves of a transaction: the server's part, and the waking
 
+`--even` also gives the lab's clients work to do before each statement, so much that both generators take the same time for a transaction. For a server that has
+waited longer for its next statement is slower with it: its thread sleeps deeper and its processor's caches are colder. What differs then is the load itself.
+
 `server` is the server's processor time per transaction by /proc, `busy` the share of its processor that it used. `--apart` needs the right to move the
 server's threads (its user, or root); they are put back at the end.
 """
@@ -30,8 +33,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-SCRIPTS = {"point": "oltp_point_select", "rw": "oltp_read_write", "upd": "oltp_update_non_index"}
+# The script, and the statements of a transaction.
+SCRIPTS = {"point": ("oltp_point_select", 1), "rw": ("oltp_read_write", 20), "upd": ("oltp_update_non_index", 1)}
 TABLES, ROWS = 4, 25_000
+TRIALS = 3          # to find out how much work makes the generators even
 TICK_US = 1e6 / os.sysconf("SC_CLK_TCK")
 GENERATORS_ON, SERVER_ON = 0, 1
 LISTEN = "0A"
@@ -99,10 +104,10 @@ def timed(command: list[str], processors: set[int]) -> tuple[str, float]:
     return said, usage.ru_utime + usage.ru_stime
 
 
-def of_lab(peer: Peer, workload: str, clients: int, seconds: int, processors: set[int]) -> Turn:
+def of_lab(peer: Peer, workload: str, clients: int, seconds: int, processors: set[int], work_ns: int) -> Turn:
     program = os.environ.get("TIDEMARK_BINARY", "target/release/tidemark")
     before = peer.cpu_us()
-    said, own = timed([program, "lab", "load", workload, f"--clients={clients}", f"--tables={TABLES}", f"--rows={ROWS}", "--warm=0", f"--seconds={seconds}",
+    said, own = timed([program, "lab", "load", workload, f"--clients={clients}", f"--tables={TABLES}", f"--rows={ROWS}", "--warm=0", f"--seconds={seconds}", f"--work={work_ns}",
                        f"--server=mysql://{peer.user}@127.0.0.1:{peer.port}/lab_generator"], processors)
     tps = float(re.search(r"^tps\s+(\S+)", said, re.M).group(1))
     count = tps * seconds
@@ -111,7 +116,7 @@ def of_lab(peer: Peer, workload: str, clients: int, seconds: int, processors: se
 
 def of_sysbench(peer: Peer, workload: str, clients: int, seconds: int, processors: set[int]) -> Turn:
     before = peer.cpu_us()
-    said, own = timed(["sysbench", SCRIPTS[workload], f"--threads={clients}", f"--tables={TABLES}", f"--table-size={ROWS}", "--rand-type=uniform", f"--time={seconds}", "--events=0",
+    said, own = timed(["sysbench", SCRIPTS[workload][0], f"--threads={clients}", f"--tables={TABLES}", f"--table-size={ROWS}", "--rand-type=uniform", f"--time={seconds}", "--events=0",
                        "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={peer.port}", f"--mysql-user={peer.user}", "--mysql-db=lab_generator", "run"], processors)
     count = float(re.search(r"transactions:\s+(\d+)", said).group(1))
     return Turn(count / float(re.search(r"total time:\s+([\d.]+)s", said).group(1)), own * 1e6 / count, (peer.cpu_us() - before) / count)
@@ -134,23 +139,35 @@ def placed(peer: Peer, apart: bool):
 def cell(arguments: argparse.Namespace, peer: Peer, workload: str, clients: int) -> str:
     pairs = []
     with placed(peer, arguments.apart) as processors:
-        of_lab(peer, workload, clients, 1, processors)      # has the tables be there and in memory
+        work_ns = 0
+
+        def lab() -> Turn:
+            return of_lab(peer, workload, clients, arguments.seconds, processors, work_ns)
+
+        def stock() -> Turn:
+            return of_sysbench(peer, workload, clients, arguments.seconds, processors)
+
+        lab()                               # has the tables be there and in memory
+        for _ in range(TRIALS if arguments.even else 0):
+            work_ns = max(work_ns + round((stock().own_us - lab().own_us) * 1000 / SCRIPTS[workload][1]), 0)
         for number in range(arguments.rounds):
-            order = [of_lab, of_sysbench] if number % 2 else [of_sysbench, of_lab]
-            found = {run: run(peer, workload, clients, arguments.seconds, processors) for run in order}
-            pairs.append((found[of_lab], found[of_sysbench]))
+            order = [lab, stock] if number % 2 else [stock, lab]
+            found = {run: run() for run in order}
+            pairs.append((found[lab], found[stock]))
 
     def ratio(of) -> str:
-        ratios = [of(lab) / of(stock) for lab, stock in pairs]
+        ratios = [of(ours) / of(other) for ours, other in pairs]
         low, _, high = statistics.quantiles(ratios, n=4)
         return f"{statistics.median(ratios):.3f} ({low:.3f} to {high:.3f})"
 
     def median(of) -> float:
-        return statistics.median(of(lab) for lab, _ in pairs)
+        return statistics.median(of(ours) for ours, _ in pairs)
 
     words = [f"{workload:6} {clients:3} clients", f"rate {ratio(lambda turn: turn.tps)}", f"generator {ratio(lambda turn: turn.own_us)}", f"server {ratio(lambda turn: turn.server_us)}"]
     if arguments.apart and clients == 1:
         words.append(f"rest {ratio(lambda turn: turn.rest_us)}")
+    if arguments.even:
+        words.append(f"work {work_ns} ns")
     words.append(f"{median(lambda turn: turn.tps):.0f} tps, generator {median(lambda turn: turn.own_us):.1f} µs, server {median(lambda turn: turn.server_us):.1f} µs, busy {median(lambda turn: turn.busy):.0%}")
     return "   ".join(words)
 
@@ -159,6 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("servers", nargs="+", metavar="NAME=PORT[:USER]")
     parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--even", action="store_true")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--workloads", default="point,rw,upd")

@@ -128,6 +128,14 @@ def references(report: Report, home: Path) -> None:
         report.check(done.returncode != 0 and "not consistent: 01: W_YTD" in done.stderr, "references/damage_is_told", done.stdout + done.stderr)
 
 
+def work(report: Report, _home: Path) -> None:
+    """A client that has 5 ms of work before each of its 5 statements ends at most 40 transactions a second."""
+    with Server("lab-work") as server:
+        done = lab("load", "rc3", "--clients", "1", "--tables", "1", "--rows", "100", "--warm", "0", "--seconds", "0.5", "--work", "5000000", "--server", f"mysql://root@127.0.0.1:{server.port}/lab")
+        rate = re.search(r"^tps +([\d.]+)", done.stdout, re.M)
+        report.check(done.returncode == 0 and rate and 0 < float(rate.group(1)) <= 40, "work/bounds_the_rate", done.stdout + done.stderr)
+
+
 def sysbench(report: Report, home: Path) -> None:
     """Stock sysbench runs the cells that it can, and the level of the server is as it was."""
     results = home / "sysbench.jsonl"
@@ -318,7 +326,7 @@ def main() -> int:
     report = Report("lab", options.filters)
     with scratch("lab") as home:
         home = Path(home)
-        for case in (page, tpcc, references, sysbench, postgres, resume, simulate, command):
+        for case in (page, tpcc, references, work, sysbench, postgres, resume, simulate, command):
             if report.wants(case.__name__):
                 with report.case(case.__name__):
                     case(report, home)

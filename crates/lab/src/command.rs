@@ -44,6 +44,7 @@ report: --out DIR      where the page and its plots go (tidemark-lab-report)
 simulate: --out DIR    where its page goes (tidemark-lab-simulation)
           --save FILE  only keeps the service times of the results
 load: --clients N (16), --seconds S (10), --warm S (2), --level RU|RC|RR|SER
+      --work N         so many nanoseconds of work before each statement, as a slower driver has
       --rate R         an open loop: so many transactions begin per second, and latencies count from when they should have
       --warehouses N (10), for tpcc, whose consistency conditions are checked at the end; --quick has few items and customers in them;
       --foreign-keys, or --foreign-key-indexes for the indexes alone that those need
@@ -57,6 +58,8 @@ const SIMULATION: &str = "tidemark-lab-simulation";
 /// Nothing takes longer than a day.
 const SECONDS_MAX: f64 = 86_400.0;
 const CLIENTS_MAX: usize = 10_000;
+/// A second before each statement.
+const WORK_MAX_NS: u64 = 1_000_000_000;
 /// Their order lines are counted as an INT.
 const WAREHOUSES_MAX: u32 = 4000;
 /// Ids are INT, and the last range goes beyond the last id.
@@ -272,6 +275,7 @@ fn load(mut words: Words) -> Result<(), String> {
         Some(rate) => Pace::Open(rate),
         None => Pace::Closed,
     };
+    let work = Duration::from_nanos(words.number("--work", 0, WORK_MAX_NS)?.unwrap_or(0));
     let level = match words.one::<String>("--level")? {
         Some(name) => Some(
             Level::of_short(&name)
@@ -285,6 +289,7 @@ fn load(mut words: Words) -> Result<(), String> {
         clients,
         level,
         pace,
+        work,
     };
     let interrupt = interrupt()?;
     let measure = || -> Result<_, Failure> {

@@ -20,7 +20,8 @@ pub use tidemark_client::{Login, Outcome, Param, Row};
 
 use postgres::Postgres;
 use std::fmt;
-use std::time::Duration;
+use std::hint;
+use std::time::{Duration, Instant};
 use tidemark_client as mysql;
 use url::Url;
 
@@ -28,7 +29,11 @@ use url::Url;
 pub(crate) const PROGRAM: &str = "tidemark lab";
 
 /// A connection that is logged in.
-pub struct Client(Protocol);
+pub struct Client {
+    protocol: Protocol,
+    /// See [`Client::set_work`].
+    work: Duration,
+}
 
 enum Protocol {
     MySql(mysql::Client),
@@ -46,14 +51,18 @@ enum Prepared {
 impl Client {
     /// Connects to the server of a URL, and uses its database.
     pub(crate) fn connect(url: &Url) -> Result<Client, Error> {
-        Ok(Client(match url.dialect {
+        let protocol = match url.dialect {
             Dialect::MySql => {
                 let mut client = mysql::Client::connect(&url.target(), &url.login, PROGRAM)?;
                 client.query(&format!("USE {}", url.dialect.quoted(&url.database)))?;
                 Protocol::MySql(client)
             }
             Dialect::Postgres => Protocol::Postgres(Postgres::connect(url, &url.database)?),
-        }))
+        };
+        Ok(Client {
+            protocol,
+            work: Duration::ZERO,
+        })
     }
 
     /// Creates the database of a URL.
@@ -74,7 +83,7 @@ impl Client {
 
     /// What the server's statements differ in.
     pub fn dialect(&self) -> Dialect {
-        match self.0 {
+        match self.protocol {
             Protocol::MySql(_) => Dialect::MySql,
             Protocol::Postgres(_) => Dialect::Postgres,
         }
@@ -82,15 +91,32 @@ impl Client {
 
     /// Runs one statement, and gives its rows; a statement without rows gives none.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Row>, Error> {
-        match &mut self.0 {
+        match &mut self.protocol {
             Protocol::MySql(client) => Ok(client.query(sql)?),
             Protocol::Postgres(client) => client.query(sql),
         }
     }
 
+    /// Has the processor busy for so long before each statement that is run or executed, as the program of a slower driver has. A server
+    /// that waits longer for its next statement sleeps deeper, so that figures are compared at equal work.
+    pub fn set_work(&mut self, work: Duration) {
+        self.work = work;
+    }
+
+    fn do_work(&self) {
+        if self.work.is_zero() {
+            return;
+        }
+        let begin = Instant::now();
+        while begin.elapsed() < self.work {
+            hint::spin_loop();
+        }
+    }
+
     /// Runs one statement; its rows are counted.
     pub fn run(&mut self, sql: &[u8]) -> Result<Outcome, Error> {
-        match &mut self.0 {
+        self.do_work();
+        match &mut self.protocol {
             Protocol::MySql(client) => Ok(client.run(sql)?),
             Protocol::Postgres(client) => client.run(sql),
         }
@@ -98,7 +124,7 @@ impl Client {
 
     /// Prepares a statement.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        Ok(Statement(match &mut self.0 {
+        Ok(Statement(match &mut self.protocol {
             Protocol::MySql(client) => Prepared::MySql(client.prepare(sql)?),
             Protocol::Postgres(client) => Prepared::Postgres(client.prepare(sql)?),
         }))
@@ -109,7 +135,8 @@ impl Client {
     /// # Panics
     /// If the statement is another connection's of the other protocol, or has another number of parameters.
     pub fn execute(&mut self, statement: &mut Statement, params: &[Param<'_>]) -> Result<Outcome, Error> {
-        match (&mut self.0, &mut statement.0) {
+        self.do_work();
+        match (&mut self.protocol, &mut statement.0) {
             (Protocol::MySql(client), Prepared::MySql(statement)) => Ok(client.execute(statement, params)?),
             (Protocol::Postgres(client), Prepared::Postgres(statement)) => client.execute(statement, params),
             _ => panic!("a statement belongs to the connection that has prepared it"),
@@ -118,7 +145,7 @@ impl Client {
 
     /// How long to wait for bytes of an answer; `None`: for ever. After an error of that kind the connection is of no use any more.
     pub fn set_timeout(&self, timeout: Option<Duration>) -> Result<(), Error> {
-        match &self.0 {
+        match &self.protocol {
             Protocol::MySql(client) => Ok(client.set_timeout(timeout)?),
             Protocol::Postgres(client) => client.set_timeout(timeout),
         }
@@ -126,7 +153,7 @@ impl Client {
 
     /// Something with which another thread can end the connection, whatever it waits for.
     pub fn breaker(&self) -> Result<Breaker, Error> {
-        Ok(match &self.0 {
+        Ok(match &self.protocol {
             Protocol::MySql(client) => Breaker::MySql(client.breaker()?),
             Protocol::Postgres(client) => Breaker::Postgres(client.breaker()?),
         })

@@ -260,6 +260,7 @@ fn spec(workload: Workload, clients: usize, level: Level) -> Spec {
         clients,
         level: Some(level),
         pace: Pace::Closed,
+        work: Duration::ZERO,
     }
 }
 

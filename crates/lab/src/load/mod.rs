@@ -160,6 +160,8 @@ pub struct Spec {
     pub level: Option<Level>,
     /// How fast.
     pub pace: Pace,
+    /// What each client's program does before a statement; see [`Client::set_work`].
+    pub work: Duration,
 }
 
 const PHASE_CONNECT: u8 = 0;
@@ -380,6 +382,7 @@ fn converse(
         client.query(&client.dialect().set_level(level))?;
     }
     client.set_timeout(Some(SILENCE_MAX))?;
+    client.set_work(spec.work);
     let mut worker = spec.workload.worker(&mut client, number)?;
     shared.ready.fetch_add(1, Ordering::AcqRel);
     shared.wait_for_begin();

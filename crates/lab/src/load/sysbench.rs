@@ -33,6 +33,9 @@ pub(crate) fn script(spec: &Spec) -> Result<Vec<String>, &'static str> {
     if spec.pace != Pace::Closed {
         return Err("its clients of an open loop are another load");
     }
+    if !spec.work.is_zero() {
+        return Err("its clients have no other work to do");
+    }
     let oltp = match &spec.workload {
         Workload::Oltp(oltp) => oltp,
         Workload::ThreePoints(_) => return Err("no script of sysbench draws a table for each statement"),
@@ -318,6 +321,7 @@ Latency (ms):
             clients: 1,
             level: None,
             pace: Pace::Closed,
+            work: Duration::ZERO,
         };
         let words = script(&spec(Workload::Oltp(Oltp {
             prepared: false,

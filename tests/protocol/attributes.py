@@ -3,7 +3,7 @@ import struct
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from wire import CAPABILITIES, COM_EXECUTE, COM_PING, COM_PREPARE, COM_QUERY, MULTI_STATEMENTS, QUERY_ATTRIBUTES, Closed, Wire, error_code
+from wire import CAPABILITIES, COM_EXECUTE, COM_PING, COM_PREPARE, COM_QUERY, MULTI_STATEMENTS, QUERY_ATTRIBUTES, Wire, error_code
 
 COMPONENT = "'file://component_query_attributes'"
 TINY, LONG, FLOAT, DOUBLE, NULL, TIMESTAMP, LONGLONG, DATE, TIME, DATETIME, DECIMAL, STRING = 1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 246, 254
@@ -171,15 +171,34 @@ class Attributes:
                 query(sql, one, count=1000), query(sql, [string(f"a{n}", "1") for n in range(COUNT_MAX + 1)]), b"", b"\x00",
                 number(1) + b"\x01\x00\x01" + struct.pack("<H", STRING) + b"\xfe" + b"\xff" * 8 + sql.encode()]
         sent += [whole[:length] for length in range(1, len(whole) - len(sql))]
+        wire = Wire(self.address, capabilities=CAPABILITIES | QUERY_ATTRIBUTES)
         for body in sent:
-            wire = Wire(self.address, capabilities=CAPABILITIES | QUERY_ATTRIBUTES)
             # MySQL takes a text that is cut off for an empty statement.
             assert (code := error_code(wire.command(COM_QUERY, body))) in (1835, 1065), f"{code} of {body[:40]}"
-            try:
-                wire.command(COM_PING)
-            except (Closed, OSError):
-                pass  # or it goes on
-            wire.close()
+            assert wire.command(COM_PING)[:1] == b"\x00", f"{body[:40]} ended the connection"
+        assert self.ask(wire, "SELECT 1", one) == [["1"]]
+        wire.close()
+
+    def case_attributes_of_prepared_statements_malformed(self):
+        values = [string("", "x"), string("a", "1")]
+        whole = number(len(values)) + block(values)
+        last = len(text(b"1"))
+        sent = [whole[:length] for length in range(len(whole) - last + 1)]
+        sent += [number(COUNT_MAX + 1) + block(values), number(len(values)) + block(values, types_are_new=0)]
+        wire = Wire(self.address, capabilities=CAPABILITIES | QUERY_ATTRIBUTES)
+        ok = wire.command(COM_PREPARE, b"SELECT ?")
+        for _ in range(4):  # the definitions of a parameter and a column, each with its end
+            wire.read()
+        bodies = [struct.pack("<BI", flags, 1) + body for flags in (0, 8) for body in sent]
+        for body in [ok[1:5] + body for body in bodies] + [ok[1:4], b""]:
+            assert (code := error_code(wire.command(COM_EXECUTE, body))) == 1835, f"{code} of {body}"
+            assert wire.command(COM_PING)[:1] == b"\x00", f"{body} ended the connection"
+        assert wire.command(COM_EXECUTE, ok[1:5] + struct.pack("<BI", 8, 1) + whole)[:1] == b"\x01"
+        for _ in range(2):
+            wire.read()
+        assert binary_row(wire.read(), 1) == ["x"]
+        assert wire.read()[:1] == b"\xfe"
+        wire.close()
 
 
 def binary_row(row: bytes, columns: int) -> list[str | None]:

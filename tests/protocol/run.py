@@ -290,6 +290,19 @@ class Suite(Attributes):
         wire.send(bytes([COM_PING]), sequence=5)
         assert wire.is_closed(), "a packet out of order was answered"
 
+    def case_commands_cut_short(self):
+        """A packet whose content is malformed is an error, also where none is answered; the connection goes on."""
+        wire = Wire(self.address)
+        for code, body, expected in [
+                (COM_CLOSE, b"\1\0\0", 1835), (COM_LONG_DATA, b"\1\0\0\0\0", 1835), (COM_EXECUTE, b"\1\0", 1835), (COM_RESET_STMT, b"\1", 1835),
+                (COM_FETCH, b"", 1835), (COM_SET_OPTION, b"\0", 1835), (COM_SET_OPTION, b"\7\0", 1047)]:
+            assert error_code(wire.command(code, body)) == expected, f"command {code}"
+            assert wire.command(COM_PING)[:1] == b"\x00", f"command {code} ended the connection"
+        wire.send(b"")
+        assert error_code(wire.read()) == 1047
+        assert error_code(wire.command(COM_CHANGE_USER, b"root\0\xff")) == 1047
+        assert wire.is_closed()
+
     def case_login_cut_short(self):
         whole = Wire(self.address, login=False).login_packet()
         for cut in (0, 1, 4, 31, 32, 33, len(whole) - 25):

@@ -41,7 +41,7 @@ const COUNT_IS_THERE: u8 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     Command,
-    /// The client has said goodbye, or has sent something that leaves nothing to go on with.
+    /// The client has said goodbye, or its session was ended.
     Close,
 }
 
@@ -56,8 +56,8 @@ impl Commands {
     /// Runs one command and puts its answer into the channel.
     pub fn run(&mut self, packet: &[u8], channel: &mut Channel, session: &mut Session) -> Next {
         let Some((command, body)) = packet.split_first() else {
-            channel.error(&errors::malformed_packet());
-            return Next::Close;
+            channel.error(&errors::unknown_command());
+            return Next::Command;
         };
         let done = match *command {
             QUERY => self.query(body, channel, session),
@@ -69,13 +69,10 @@ impl Commands {
         match done {
             Ok(()) => Next::Command,
             Err(_) if session.is_cut_off() => Next::Close,
+            // A body that is malformed, too: where the next packet begins is known all the same.
             Err(error) => {
                 channel.error(&error);
-                if error.code == errors::malformed_packet().code {
-                    Next::Close
-                } else {
-                    Next::Command
-                }
+                Next::Command
             }
         }
     }

@@ -1,7 +1,7 @@
 //! One client from its first byte to its last, on a thread of its own.
 //!
 //! The thread reads a command, runs it, sends the answer, and so on; row locks and commits simply park it. Whatever
-//! goes wrong here ends this connection and no other: a wrong packet, a client that vanishes, even a panic, which is
+//! goes wrong here ends this connection and no other: a packet out of order, a client that vanishes, even a panic, which is
 //! caught, logged and answered with an error before the session is rolled back.
 
 use crate::auth::{AUTH_PACKET_LEN_MAX, Attempt, Failure};
@@ -345,7 +345,7 @@ impl Connection {
     /// COM_CHANGE_USER: another login on the same connection. A refusal ends the connection.
     fn change_user(&mut self, packet: &[u8], session: &mut Session) -> Result<(), End> {
         let login = Login::parse_change(packet, self.channel.capabilities)
-            .map_err(|_| End::Told(errors::malformed_packet()))?;
+            .map_err(|_| End::Told(errors::unknown_command()))?;
         // Clients differ in whether they answer the nonce of the greeting or the latest, so they get a new one.
         let is_stale = login.plugin.is_some() && !login.proof.is_empty();
         let info = self.authenticate(&login, is_stale)?;

@@ -5,8 +5,8 @@
 //! where a thread waits anyhow; one that finds what it needs pays nothing.
 //!
 //! Counts since the start never go back: others are derived from them. What is shown to people can begin anew
-//! ([`Waits::begin_anew`]), leave kinds of waits out ([`set_counted`]), and have the last waits one by one ([`keep`]); these switches
-//! are the process's, whatever engines it has.
+//! ([`Waits::begin_anew`]), leave kinds of waits out ([`set_counted`]) or those of single sessions ([`Waits::watch`]), and have the last waits
+//! one by one ([`keep`]); but for those of a session these switches are the process's, whatever engines it has.
 
 use crate::{COUNTED, Tick};
 use parking_lot::Mutex;
@@ -254,15 +254,22 @@ pub struct Waits {
     recent: Mutex<Recent>,
     /// The number of the session, for those that are kept of all.
     session: AtomicU64,
+    /// Switches that are its own.
+    own: AtomicU64,
 }
 
-/// The switches, in one word so that a wait looks at no more: a bit by kind for those that are not shown, from [`UNTIMED`] on one
-/// for those shown without their times, and two for where single waits are kept. All are 0 unless somebody has asked for something else.
+/// The switches, in one word for all and one for those that count together: a bit by kind for those that are not shown, from [`UNTIMED`] on one
+/// for those shown without their times, and two for where single waits are kept, unless they are [`NOT_KEPT`]. All are 0 unless somebody has
+/// asked for something else.
 static SWITCHES: AtomicU64 = AtomicU64::new(0);
 const UNTIMED: u32 = 16;
 const KEPT_OF_SESSION: u64 = 1 << 32;
 const KEPT_OF_ALL: u64 = 1 << 33;
 const KEPT: u64 = KEPT_OF_SESSION | KEPT_OF_ALL;
+const NOT_KEPT: u64 = 1 << 34;
+/// Those that are single sessions' own mean nothing.
+const ALIKE: u64 = 1 << 35;
+const ALL_KINDS: u64 = (1 << Wait::ALL.len()) - 1;
 const _: () = assert!(Wait::ALL.len() <= UNTIMED as usize);
 static RECENT_OF_ALL: Mutex<VecDeque<(u64, Waited)>> = Mutex::new(VecDeque::new());
 
@@ -286,6 +293,11 @@ pub fn keep(of_session: bool, of_all: bool) {
     switch(KEPT_OF_ALL, of_all);
 }
 
+/// Whether what [`Waits::watch`] says holds.
+pub fn tell_apart(on: bool) {
+    switch(ALIKE, !on);
+}
+
 /// The last waits of all, the oldest first, each with the number of its session.
 pub fn recent_of_all() -> Vec<(u64, Waited)> {
     RECENT_OF_ALL.lock().iter().copied().collect()
@@ -306,6 +318,7 @@ impl Waits {
                 last: 0,
             }),
             session: AtomicU64::new(0),
+            own: AtomicU64::new(0),
         }
     }
 
@@ -314,6 +327,13 @@ impl Waits {
         let waits = Waits::new();
         waits.session.store(number, Ordering::Relaxed);
         waits
+    }
+
+    /// Whether these waits are shown, and kept one by one where others are.
+    pub fn watch(&self, shown: bool, kept: bool) {
+        let hidden = if shown { 0 } else { ALL_KINDS };
+        let not_kept = if kept { 0 } else { NOT_KEPT };
+        self.own.store(hidden | not_kept, Ordering::Relaxed);
     }
 
     /// Counts one that took so many nanoseconds.
@@ -329,7 +349,7 @@ impl Waits {
 
     #[inline]
     fn count(&self, wait: Wait, nanos: u64, add: impl FnOnce(&Timed, u64)) {
-        let switches = SWITCHES.load(Ordering::Relaxed);
+        let switches = SWITCHES.load(Ordering::Relaxed) | self.own.load(Ordering::Relaxed);
         let of_kind = (1 | 1 << UNTIMED) << wait as u32;
         if switches & (of_kind | KEPT) != 0 {
             return self.count_switched(wait, nanos, switches);
@@ -339,14 +359,19 @@ impl Waits {
 
     /// Counts one while something is switched otherwise than at the start.
     #[cold]
-    fn count_switched(&self, wait: Wait, nanos: u64, switches: u64) {
+    fn count_switched(&self, wait: Wait, nanos: u64, mut switches: u64) {
+        if switches & ALIKE != 0 {
+            switches = SWITCHES.load(Ordering::Relaxed);
+        }
         let timed = &self.timed[wait as usize];
         let bit = 1 << wait as u32;
         if switches & (bit | bit << UNTIMED) != 0 {
             return timed.add_unseen(nanos, switches & bit == 0);
         }
         timed.add(nanos);
-        self.keep(wait, nanos, switches);
+        if switches & KEPT != 0 && switches & NOT_KEPT == 0 {
+            self.keep(wait, nanos, switches);
+        }
     }
 
     fn keep(&self, wait: Wait, nanos: u64, switches: u64) {
@@ -542,6 +567,19 @@ mod tests {
         waits.forget_recent();
         forget_recent_of_all();
         assert!(waits.recent().is_empty());
+    }
+
+    #[test]
+    fn a_session_that_is_not_watched_shows_nothing() {
+        let waits = Waits::of_session(7);
+        waits.add(Wait::LogRoom, 3);
+        waits.watch(false, true);
+        waits.add(Wait::LogRoom, 50);
+        waits.watch(true, true);
+        waits.add(Wait::LogRoom, 4);
+        let shown = waits.shown(Wait::LogRoom);
+        assert_eq!((shown.count, shown.nanos, shown.most_nanos), (2, 7, 4));
+        assert_eq!(waits.of(Wait::LogRoom).count, 3);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::statements::Digests;
 use crate::statements::accounts::Accounts as StatementAccounts;
 use crate::statements::errors::Errors;
 use crate::statements::long::LongHistory;
-use crate::statements::setup::Setup;
+use crate::statements::setup::{Setup, Watched};
 use crate::types::collation::SqlCollator;
 use crate::variables::{Globals, Setting};
 use parking_lot::Mutex;
@@ -437,6 +437,7 @@ impl Database {
 
     /// Puts a session into the process list, and counts its connection.
     pub fn add_session(&self, process: &Arc<Process>) {
+        self.watch(process);
         let mut sessions = self.sessions.lock();
         sessions.insert(process.id, Arc::clone(process));
         *process.counted_as.lock() = self.connected_as(process);
@@ -445,11 +446,17 @@ impl Database {
         self.counters.note_connections(now);
     }
 
+    /// A session has logged in: such of its events are collected as `setup_actors` says of its user and the host that it comes from.
+    pub fn watch(&self, process: &Process) {
+        let (user, host) = process.user_and_host();
+        let [instrumented, history] = self.setup.actors.read().of_actor(&user, &host);
+        process.watch(Watched::new(instrumented, history));
+    }
+
     /// Counts a session's connection by its user and the host that it comes from.
     fn connected_as(&self, process: &Process) -> Option<(String, String)> {
-        let (user, address) = process.user();
-        let host = address.rsplit_once(':').map_or(&*address, |(host, _)| host);
-        self.statement_accounts.connect(&user, host)
+        let (user, host) = process.user_and_host();
+        self.statement_accounts.connect(&user, &host)
     }
 
     /// Takes a session out of the process list.

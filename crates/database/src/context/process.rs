@@ -10,14 +10,14 @@ use crate::statements::errors::OwnErrors;
 use crate::statements::history::{Ended, History, Place};
 use crate::statements::long::{LongStatement, Told};
 use crate::statements::prepared::Instance;
-use crate::statements::setup::{Consumer, Instrument};
+use crate::statements::setup::{Consumer, Instrument, Watched};
 use crate::statements::stages::{Running, Stage, Stages};
 use crate::statements::transactions::{Begun, Over, Transactions};
 use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 use tidemark_engine::waits::{Wait, Waits};
 use tidemark_engine::{Interrupt, Isolation, Lsn, Tick};
@@ -37,6 +37,8 @@ pub struct Process {
     pub connected: Instant,
     /// Set by KILL CONNECTION, for good.
     killed: AtomicBool,
+    /// Which of its events are collected: [`Watched`].
+    watched: AtomicU8,
     /// Ends the running statement; also wakes the engine's lock waits.
     interrupt: Arc<Interrupt>,
     client: Option<Arc<dyn Client>>,
@@ -174,6 +176,7 @@ impl Process {
             encryption: Mutex::default(),
             connected: Instant::now(),
             killed: AtomicBool::new(false),
+            watched: AtomicU8::new(Watched::FULLY.bits()),
             interrupt,
             client,
             current: Mutex::new(Current {
@@ -235,6 +238,15 @@ impl Process {
         self.user.lock().clone()
     }
 
+    /// User name, and the host that it comes from.
+    pub fn user_and_host(&self) -> (String, String) {
+        let (user, mut address) = self.user();
+        if let Some(end) = address.rfind(':') {
+            address.truncate(end);
+        }
+        (user, address)
+    }
+
     /// User and host pattern of the account.
     pub fn account(&self) -> (String, String) {
         self.account.lock().clone()
@@ -292,6 +304,18 @@ impl Process {
         if !self.is_killed() && self.client.as_ref().is_some_and(|client| client.is_gone()) {
             self.kill(false);
         }
+    }
+
+    /// Which of its events are collected.
+    #[inline]
+    pub fn watched(&self) -> Watched {
+        Watched::of_bits(self.watched.load(Ordering::Relaxed))
+    }
+
+    /// Such of its events are collected from now on.
+    pub fn watch(&self, watched: Watched) {
+        self.watched.store(watched.bits(), Ordering::Relaxed);
+        self.waits.watch(watched.is_instrumented(), watched.has_history());
     }
 
     /// What interrupts the session's waits in the engine.
@@ -408,7 +432,7 @@ impl Process {
         }
         let now = Tick::now();
         current.stages.end(now, told);
-        let Some(stage) = stage.filter(|stage| told.setup.counts(Instrument::Stage(*stage))) else {
+        let Some(stage) = stage.filter(|stage| told.counts(Instrument::Stage(*stage))) else {
             return;
         };
         current.stages.running = Some(Running {
@@ -547,7 +571,7 @@ mod tests {
         let told = Told {
             session: process.id,
             setup: &setup,
-            collected: setup.collected(),
+            collected: setup.collected(Watched::FULLY),
             long: &long,
         };
         process.end(Tick::now(), None, None, told);

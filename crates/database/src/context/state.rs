@@ -22,6 +22,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::{BindCtx, Env, SessionInfo, Subqueries, VarScope};
 use crate::mdl::{self, Holder};
 use crate::statements::long::Told;
+use crate::statements::setup::{Collected, Consumer};
 use crate::statements::stages::Stage;
 use crate::types::{Collation, Value, Warnings};
 use crate::variables::{DEFS, Setting, Settings, VERSION, Values, VariableScope};
@@ -327,13 +328,19 @@ impl SessionState {
         self.process.enter_stage(None, None, self.told());
     }
 
+    /// What takes its events in.
+    #[inline]
+    pub fn collected(&self) -> Collected {
+        self.database.setup.collected(self.process.watched())
+    }
+
     /// Where its events are told to.
     #[inline]
     pub fn told(&self) -> Told<'_> {
         Told {
             session: self.process.id,
             setup: &self.database.setup,
-            collected: self.database.setup.collected(),
+            collected: self.collected(),
             long: &self.database.long_history,
         }
     }
@@ -356,12 +363,9 @@ impl SessionState {
         timeout: Duration,
         f: impl FnOnce(&mdl::WaitPolicy<'_>) -> Result<T, mdl::Failure>,
     ) -> Result<T, mdl::Failure> {
-        let interrupted = || self.process.is_interrupted();
-        let look = || self.process.end_if_abandoned();
         f(&mdl::WaitPolicy {
             timeout,
-            interrupted: &interrupted,
-            look: &look,
+            waiter: self,
         })
     }
 
@@ -389,6 +393,24 @@ impl SessionState {
             "statement_id" => Setting::Uint(self.statement_id.get()),
             "timestamp" => Setting::Float(self.now_micros.get() as f64 / 1e6),
             _ => self.values.get(at).clone(),
+        }
+    }
+}
+
+impl mdl::Waiter for SessionState {
+    fn is_interrupted(&self) -> bool {
+        self.process.is_interrupted()
+    }
+
+    fn look(&self) {
+        self.process.end_if_abandoned();
+    }
+
+    fn counts(&self, lock: &mdl::TableLock) -> [bool; 2] {
+        let (schema, name) = lock.names();
+        match self.collected().has(Consumer::Global) {
+            true => self.database.setup.objects.read().of_table(schema, name),
+            false => [false; 2],
         }
     }
 }

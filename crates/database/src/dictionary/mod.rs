@@ -415,8 +415,14 @@ impl DefinitionChange<'_> {
         Ok(())
     }
 
-    /// Adds or replaces the definition under its name.
+    /// Adds or replaces the definition under its name. A table that comes to have the name counts the use of its rows anew.
     pub fn put_table(&mut self, table: TableDef) -> Result<()> {
+        let before = self.dictionary.find_table(&table.schema, &table.name);
+        if before.is_none_or(|before| before.id != table.id)
+            && let Ok(stored) = self.ddl.table(table.id)
+        {
+            stored.forget_usage();
+        }
         if self.temporary.is_none() {
             let value = codec::encode_table(&table);
             let key = table_key(&table.schema, &table.name);

@@ -3,6 +3,7 @@
 //! Of the summaries of statements, transactions, stages, waits and errors by thread, user, host, account and of all, each five are one in
 //! this: they are made of the same sums. So are the two summaries of files, and those of the rows of tables.
 
+use super::setup_changes::remove_all;
 use crate::context::SessionState;
 use crate::context::process::Current;
 use crate::dictionary::TableDef;
@@ -57,12 +58,12 @@ pub fn begin_anew(name: &str, state: &SessionState) -> bool {
             let prepared = sessions.values().flat_map(|process| process.prepared());
             prepared.for_each(|instance| instance.begin_anew());
         }
-        _ => return begin_summary_anew(&name, state),
+        _ => return remove_all(&name, state) || begin_summary_anew(&name, state),
     }
     true
 }
 
-fn each_table(state: &SessionState, change: impl Fn(&TableDef)) {
+pub(super) fn each_table(state: &SessionState, change: impl Fn(&TableDef)) {
     let dictionary = state.database.dictionary();
     for schema in dictionary.schema_names() {
         let tables = dictionary.tables(&schema);

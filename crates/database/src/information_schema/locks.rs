@@ -1,12 +1,14 @@
 //! `data_locks`, `data_lock_waits`, `threads`, `INNODB_TRX` and `sys.innodb_lock_waits`: which transaction waits for which, since
 //! when, on which key, with which statement; `sys.tidemark_hot_rows`: which rows change most.
 
+use super::setup::yes_or_no;
 use crate::accounts::Privileges;
 use crate::context::process::Process;
 use crate::context::{SessionSnapshot, SessionState};
 use crate::dictionary::TableDef;
 use crate::error::Result;
 use crate::monitor::{LockNames, lock_id, sessions_by_owner, transaction_id};
+use crate::statements::setup::Watched;
 use crate::types::{Time, Value};
 use crate::variables::isolation_name;
 use std::collections::HashMap;
@@ -139,18 +141,18 @@ pub fn threads(state: &SessionState) -> Made {
             string("thread/sql/one_connection"),
             string("FOREGROUND"),
         ];
-        let os_thread = match process[0] {
-            Value::UInt(id) => sessions
-                .get(&id)
-                .map(|process| process.os_thread.load(Ordering::Relaxed)),
+        let session = match process[0] {
+            Value::UInt(id) => sessions.get(&id),
             _ => None,
         };
+        let os_thread = session.map(|session| session.os_thread.load(Ordering::Relaxed));
+        let watched = session.map_or(Watched::FULLY, |session| session.watched());
         row.extend(process);
         row.extend([
             Value::Null,
             Value::Null,
-            string("YES"),
-            string("YES"),
+            yes_or_no(watched.is_instrumented()),
+            yes_or_no(watched.has_history()),
             Value::Null,
             os_thread
                 .filter(|number| *number > 0)

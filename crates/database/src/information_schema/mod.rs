@@ -27,6 +27,7 @@ mod roles;
 mod rows;
 mod server;
 mod setup;
+mod setup_changes;
 mod sockets;
 mod stages;
 mod statements;
@@ -39,7 +40,7 @@ mod waits;
 pub use accounts::{DB_COLUMNS, USER_COLUMNS};
 pub use begin_anew::begin_anew;
 pub use buffer_pages::TakeRow;
-pub use setup::{Change, check_assigned, is_setup};
+pub use setup_changes::{Change, SetupTable, apply};
 
 use crate::context::SessionState;
 use crate::dictionary::TableDef;

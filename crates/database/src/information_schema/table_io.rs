@@ -2,7 +2,8 @@
 //! sessions waited for tables: `table_lock_waits_summary_by_table`.
 //!
 //! They are counted, and not timed: two looks at the clock would take longer than many a row. A table's counts begin anew when its
-//! definition changes. What changes rows is counted for no index.
+//! definition changes, and are 0 while `setup_objects` does not want them: they are counted all the same, for no row is to ask. What
+//! changes rows is counted for no index.
 
 use crate::context::SessionState;
 use crate::dictionary::TableDef;
@@ -48,9 +49,12 @@ fn used(state: &SessionState) -> Vec<(Arc<TableDef>, TableUsage)> {
     let schemas = state.database.dictionary().schema_names();
     let tables = schemas.iter().flat_map(|schema| visible_tables(state, schema));
     let stored = tables.filter(|table| !table.is_virtual() && table.view.is_none());
+    let objects = state.database.setup.objects.read();
     let with_usage = |table: Arc<TableDef>| {
-        let usage = engine.table(table.id).ok()?.usage();
-        Some((table, usage))
+        let stored = engine.table(table.id).ok()?;
+        let [is_counted, _] = objects.of_table(&table.schema, &table.name);
+        let usage = is_counted.then(|| stored.usage());
+        Some((table, usage.unwrap_or_default()))
     };
     stored.filter_map(with_usage).collect()
 }

@@ -157,14 +157,23 @@ pub enum Failure {
     Interrupted,
 }
 
+/// A session that may have to wait.
+pub trait Waiter {
+    /// Whether its statement is to end.
+    fn is_interrupted(&self) -> bool;
+    /// Called now and then while it waits, to find a reason for that.
+    fn look(&self);
+    /// Whether its wait for this table is counted, and its time.
+    fn counts(&self, lock: &TableLock) -> [bool; 2];
+}
+
 /// How long a session is ready to wait, and how it learns that it should not.
+#[derive(Clone, Copy)]
 pub struct WaitPolicy<'a> {
     /// Longest wait: `lock_wait_timeout`.
     pub timeout: Duration,
-    /// Whether the statement is to end.
-    pub interrupted: &'a dyn Fn() -> bool,
-    /// Called now and then, to find a reason for that.
-    pub look: &'a dyn Fn(),
+    /// Who waits.
+    pub waiter: &'a dyn Waiter,
 }
 
 /// All metadata locks of a database.
@@ -275,7 +284,7 @@ impl Locks {
         deadline: Option<Instant>,
         policy: &WaitPolicy<'_>,
     ) -> Result<(), Failure> {
-        if (policy.interrupted)() {
+        if policy.waiter.is_interrupted() {
             return Err(Failure::Interrupted);
         }
         let look_at = Instant::now() + LOOK_EVERY;
@@ -283,9 +292,9 @@ impl Locks {
         let woken = !timed(Wait::MetadataLock, || self.changed.wait_until(state, wake_at)).timed_out();
         let timed_out = !woken && deadline.is_some_and(|deadline| Instant::now() >= deadline);
         if !woken && !timed_out {
-            (policy.look)();
+            policy.waiter.look();
         }
-        if (policy.interrupted)() {
+        if policy.waiter.is_interrupted() {
             return Err(Failure::Interrupted);
         }
         if timed_out {
@@ -378,7 +387,7 @@ impl Holder {
             return Ok(());
         }
         let used = self.wait_to_use(lock, mode, policy);
-        self.tell_wait(lock, mode == Mode::Write);
+        self.tell_wait(lock, mode == Mode::Write, policy);
         used
     }
 
@@ -473,7 +482,7 @@ impl Holder {
     /// Takes the lock for this session alone (as far as `block` says), until [`Holder::release_owned`].
     pub fn own(&self, lock: &Arc<TableLock>, block: Block, policy: &WaitPolicy<'_>) -> Result<(), Failure> {
         let owned = self.wait_to_own(lock, block, policy);
-        self.tell_wait(lock, block != Block::Writers);
+        self.tell_wait(lock, block != Block::Writers, policy);
         owned
     }
 

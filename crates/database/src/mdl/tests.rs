@@ -4,15 +4,23 @@ use super::*;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-fn never() -> bool {
-    false
+impl Waiter for AtomicBool {
+    fn is_interrupted(&self) -> bool {
+        self.load(Ordering::SeqCst)
+    }
+
+    fn look(&self) {}
+
+    fn counts(&self, _: &TableLock) -> [bool; 2] {
+        [true; 2]
+    }
 }
 
 pub(super) fn policy(ms: u64) -> WaitPolicy<'static> {
+    static NEVER: AtomicBool = AtomicBool::new(false);
     WaitPolicy {
         timeout: Duration::from_millis(ms),
-        interrupted: &never,
-        look: &|| {},
+        waiter: &NEVER,
     }
 }
 
@@ -126,11 +134,9 @@ fn a_cycle_is_found_and_a_kill_is_heard() {
     let killed = AtomicBool::new(false);
     thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            let interrupted = || killed.load(Ordering::SeqCst);
             let policy = WaitPolicy {
                 timeout: Duration::from_secs(10),
-                interrupted: &interrupted,
-                look: &|| {},
+                waiter: &killed,
             };
             a.use_table(&u, Mode::Read, &policy)
         });

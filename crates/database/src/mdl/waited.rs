@@ -1,7 +1,7 @@
 //! How often and how long sessions have waited for each table's lock, for `performance_schema.table_lock_waits_summary_by_table`. Only a session that
 //! has to wait counts; one that gets the lock at once touches nothing of this.
 
-use super::{Holder, TableLock};
+use super::{Holder, TableLock, WaitPolicy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -76,6 +76,11 @@ impl Waited {
 }
 
 impl TableLock {
+    /// Database and name of what it locks.
+    pub fn names(&self) -> (&str, &str) {
+        (&self.schema, &self.name)
+    }
+
     /// Waits to read the table, or to keep writers off it; and those to write it or to have it alone.
     pub fn waits(&self) -> [WaitSums; 2] {
         [self.waited[0].sums(), self.waited[1].sums()]
@@ -90,9 +95,15 @@ impl TableLock {
 impl Holder {
     /// Counts the wait that is over, if there was one.
     #[cold]
-    pub(super) fn tell_wait(&self, lock: &Arc<TableLock>, writes: bool) {
-        if let Some(since) = self.waits_since.lock().take() {
-            lock.waited[usize::from(writes)].add(since.elapsed());
+    pub(super) fn tell_wait(&self, lock: &Arc<TableLock>, writes: bool, policy: &WaitPolicy<'_>) {
+        let since = self.waits_since.lock().take();
+        let Some(since) = since else {
+            return;
+        };
+        let [counted, timed] = policy.waiter.counts(lock);
+        if counted {
+            let took = if timed { since.elapsed() } else { Duration::ZERO };
+            lock.waited[usize::from(writes)].add(took);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::history::Event;
 use super::ring::Ring;
-use super::setup::{Collected, Setup};
+use super::setup::{Collected, Consumer, Instrument, Setup};
 use super::stages::StageEvent;
 use super::transactions::TransactionEvent;
 use parking_lot::Mutex;
@@ -58,6 +58,14 @@ pub struct Told<'a> {
     pub collected: Collected,
     /// The last events of all sessions.
     pub long: &'a LongHistory,
+}
+
+impl Told<'_> {
+    /// Whether a kind of event is counted: of this session, and by its instrument.
+    #[inline]
+    pub fn counts(&self, instrument: Instrument) -> bool {
+        self.collected.has(Consumer::Global) && self.setup.counted(instrument).is_enabled()
+    }
 }
 
 /// The last events of all sessions.

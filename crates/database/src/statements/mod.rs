@@ -19,7 +19,7 @@
 //!   accounts.
 //! - [`prepared`]: prepared statements, and what their executions did.
 //! - [`transactions`] and [`stages`]: the other events of a session; [`recent`]: the last of each kind; [`long`]: the last events of all
-//!   sessions. [`setup`]: which of all these are collected.
+//!   sessions. [`setup`]: which of all these are collected, and [`rules`]: of whom.
 
 pub mod accounts;
 pub mod digests;
@@ -32,6 +32,7 @@ pub mod long;
 pub mod prepared;
 pub mod recent;
 pub mod ring;
+pub mod rules;
 pub mod setup;
 pub mod stages;
 pub mod transactions;

@@ -1,4 +1,5 @@
-//! What of the events is collected: the switches of `performance_schema.setup_consumers` and `setup_instruments`.
+//! What of the events is collected: the switches of `performance_schema.setup_consumers` and `setup_instruments`, and of whom: those of
+//! `threads`.
 //!
 //! An *instrument* is a kind of event: it is counted, with its time or without. A *consumer* is a place that events go to: the
 //! current one, the history of the session, that of the server, the digests. As in MySQL a consumer takes nothing in while one above
@@ -14,11 +15,12 @@
 //! ```
 //!
 //! Code that counts reads one word for all consumers ([`Setup::collected`]), in which a consumer is off if one above it is off,
-//! and one byte for the instrument. Both change only by a statement, so their cache lines stay with every processor. Relaxed
-//! throughout: a statement that runs while a switch is turned may go by either.
+//! one byte for the instrument, and one of its session ([`Watched`]). They change only by a statement, so their cache lines stay with every
+//! processor. Relaxed throughout: a statement that runs while a switch is turned may go by either.
 
+use super::rules::Rules;
 use super::stages::Stage;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use tidemark_engine::waits::{self, Wait};
 
@@ -103,7 +105,77 @@ impl Collected {
     pub fn has(self, consumer: Consumer) -> bool {
         self.0 & 1 << consumer as u32 != 0
     }
+
+    /// Of a session that is not watched fully.
+    #[cold]
+    fn in_part(self, watched: Watched) -> Collected {
+        if !self.has(Consumer::Threads) {
+            return self;
+        }
+        if !watched.is_instrumented() {
+            return Collected(0);
+        }
+        match watched.has_history() {
+            true => self,
+            false => Collected(self.0 & !bits(HISTORIES.iter())),
+        }
+    }
 }
+
+fn bits<'a>(consumers: impl Iterator<Item = &'a Consumer>) -> u32 {
+    consumers.fold(0, |sum, consumer| sum | 1 << *consumer as u32)
+}
+
+/// Which events of a session are collected: INSTRUMENTED and HISTORY of `threads`. While `thread_instrumentation` is off nobody asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watched(u8);
+
+impl Watched {
+    const INSTRUMENTED: u8 = 1;
+    const HISTORY: u8 = 2;
+
+    /// All.
+    pub const FULLY: Watched = Watched(Watched::INSTRUMENTED | Watched::HISTORY);
+
+    /// Of both.
+    pub fn new(instrumented: bool, history: bool) -> Watched {
+        Watched((u8::from(instrumented) * Watched::INSTRUMENTED) | (u8::from(history) * Watched::HISTORY))
+    }
+
+    /// As [`Watched::bits`] has it.
+    #[inline]
+    pub fn of_bits(bits: u8) -> Watched {
+        Watched(bits)
+    }
+
+    /// To be kept in a byte.
+    #[inline]
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Its events are counted.
+    pub fn is_instrumented(self) -> bool {
+        self.0 & Watched::INSTRUMENTED != 0
+    }
+
+    /// They are kept in histories.
+    pub fn has_history(self) -> bool {
+        self.0 & Watched::HISTORY != 0
+    }
+}
+
+/// The consumers that are histories.
+const HISTORIES: [Consumer; 8] = [
+    Consumer::StagesHistory,
+    Consumer::StagesHistoryLong,
+    Consumer::StatementsHistory,
+    Consumer::StatementsHistoryLong,
+    Consumer::TransactionsHistory,
+    Consumer::TransactionsHistoryLong,
+    Consumer::WaitsHistory,
+    Consumer::WaitsHistoryLong,
+];
 
 /// A kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +239,10 @@ pub struct Setup {
     instruments: Box<[AtomicU8]>,
     /// One of the stages that every statement goes through is counted.
     counts_statement_stages: AtomicBool,
+    /// `setup_actors`: how sessions are watched from their login on.
+    pub actors: RwLock<Rules>,
+    /// `setup_objects`: which tables' rows and waits are counted.
+    pub objects: RwLock<Rules>,
 }
 
 impl Setup {
@@ -175,10 +251,12 @@ impl Setup {
         let instruments = 0..Instrument::Statement(kinds).at();
         let on = Consumer::ALL.iter().filter(|one| one.is_on_at_start());
         let setup = Setup {
-            on: Mutex::new(on.fold(0, |on, one| on | 1 << *one as u32)),
+            on: Mutex::new(bits(on)),
             collected: AtomicU32::new(0),
             instruments: instruments.map(|_| AtomicU8::new(Counted::FULLY.0)).collect(),
             counts_statement_stages: AtomicBool::new(false),
+            actors: RwLock::new(Rules::actors()),
+            objects: RwLock::new(Rules::objects()),
         };
         setup.refresh(*setup.on.lock());
         for stage in Stage::ALL.iter().filter(|stage| stage.is_of_every_statement()) {
@@ -187,10 +265,14 @@ impl Setup {
         setup
     }
 
-    /// What is taken in at present.
+    /// What is taken in at present of a session that is watched like this.
     #[inline]
-    pub fn collected(&self) -> Collected {
-        Collected(self.collected.load(Ordering::Relaxed))
+    pub fn collected(&self, watched: Watched) -> Collected {
+        let all = Collected(self.collected.load(Ordering::Relaxed));
+        match watched {
+            Watched::FULLY => all,
+            watched => all.in_part(watched),
+        }
     }
 
     /// Whether a consumer is on, whatever those above it are.
@@ -212,23 +294,17 @@ impl Setup {
             let [one, two] = [consumer.above(), consumer.above().above()];
             [consumer, one, two, two.above()].into_iter().all(is_on)
         };
-        let all = Consumer::ALL.iter().filter(|consumer| takes_in(**consumer));
-        let collected = all.fold(0, |sum, consumer| sum | 1 << *consumer as u32);
+        let collected = bits(Consumer::ALL.iter().filter(|consumer| takes_in(**consumer)));
         self.collected.store(collected, Ordering::Relaxed);
         let keeps = |consumer| Collected(collected).has(consumer);
         waits::keep(keeps(Consumer::WaitsHistory), keeps(Consumer::WaitsHistoryLong));
+        waits::tell_apart(keeps(Consumer::Threads));
     }
 
     /// Whether a kind of event is counted, as far as its instrument says.
     #[inline]
     pub fn counted(&self, instrument: Instrument) -> Counted {
         Counted(self.instruments[instrument.at()].load(Ordering::Relaxed))
-    }
-
-    /// Whether a kind of event is counted: by its instrument, and at all.
-    #[inline]
-    pub fn counts(&self, instrument: Instrument) -> bool {
-        self.collected().has(Consumer::Global) && self.counted(instrument).is_enabled()
     }
 
     /// Switches an instrument.
@@ -266,7 +342,7 @@ mod tests {
     #[test]
     fn a_consumer_takes_nothing_in_while_one_above_it_is_off() {
         let setup = Setup::new(1);
-        let has = |consumer| setup.collected().has(consumer);
+        let has = |consumer| setup.collected(Watched::FULLY).has(consumer);
         assert!(has(Consumer::StatementsHistory) && !has(Consumer::StatementsHistoryLong));
         setup.switch(Consumer::StatementsHistoryLong, true);
         assert!(has(Consumer::StatementsHistoryLong));
@@ -281,12 +357,27 @@ mod tests {
     }
 
     #[test]
+    fn of_a_session_that_is_not_watched_nothing_is_taken_in() {
+        let setup = Setup::new(1);
+        let has = |watched, consumer| setup.collected(watched).has(consumer);
+        let (off, on) = (Watched::new(false, true), Watched::new(true, false));
+        assert!(!has(off, Consumer::Global) && !has(off, Consumer::Digests));
+        assert!(has(on, Consumer::StatementsCurrent) && !has(on, Consumer::StatementsHistory));
+        assert_eq!(Watched::of_bits(Watched::new(true, true).bits()), Watched::FULLY);
+        setup.switch(Consumer::Threads, false);
+        assert!(has(off, Consumer::Global) && has(off, Consumer::Digests));
+        let histories = |consumer: &Consumer| consumer.name().contains("history");
+        let named: Vec<Consumer> = Consumer::ALL.iter().copied().filter(histories).collect();
+        assert_eq!(named, HISTORIES);
+    }
+
+    #[test]
     fn instruments_are_switched_one_by_one() {
         let setup = Setup::new(4);
         let stage = Instrument::Stage(Stage::Executing);
-        assert!(!setup.counts(stage) && !setup.counts_statement_stages());
+        assert!(!setup.counted(stage).is_enabled() && !setup.counts_statement_stages());
         setup.set_counted(stage, Counted::FULLY);
-        assert!(setup.counts(stage) && setup.counts_statement_stages());
+        assert!(setup.counted(stage).is_enabled() && setup.counts_statement_stages());
         setup.set_counted(Instrument::Transaction, Counted::new(true, false));
         let counted = setup.counted(Instrument::Transaction);
         assert!(counted.is_enabled() && !counted.is_timed());

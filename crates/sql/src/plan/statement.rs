@@ -18,7 +18,7 @@ use crate::context::traces::Trace;
 use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, DateConstant, EvalCtx, Expr, NoSubqueries, Node, build};
-use crate::information_schema::is_setup;
+use crate::information_schema::SetupTable;
 use crate::mdl::Mode;
 use crate::parse::ast::{self, Statement, TableRef};
 use crate::types::{ColumnMeta, Value};
@@ -183,14 +183,17 @@ impl Planner<'_> {
     fn body(&mut self, statement: &Statement, sample: &EvalCtx) -> Result<Body> {
         Ok(match statement {
             Statement::Query(query) => Body::Query(Box::new(self.whole_query(query)?)),
-            Statement::Insert(insert) => Body::Insert(Box::new(self.insert(insert)?)),
+            Statement::Insert(insert) => match self.setup_rows(&insert.table)? {
+                Some(table) => Body::Setup(Box::new(self.insert_setup(insert, table)?)),
+                None => Body::Insert(Box::new(self.insert(insert)?)),
+            },
             Statement::LoadData(load) => Body::Insert(Box::new(self.load(load)?)),
             Statement::Update(update) => {
                 self.with_common(update.with.as_ref(), |planner| match update.tables.as_slice() {
                     [TableRef::Table(table)] if planner.is_stored(table) => {
-                        match planner.setup_table(table)? {
-                            Some(def) => {
-                                let plan = planner.update_setup(update, table, def)?;
+                        match planner.setup_table(&table.name)? {
+                            Some(setup) => {
+                                let plan = planner.update_setup(update, table, setup)?;
                                 Ok(Body::Setup(Box::new(plan)))
                             }
                             None => planner.update(update, table, sample),
@@ -206,8 +209,16 @@ impl Planner<'_> {
             Statement::Delete(delete) => {
                 self.with_common(delete.with.as_ref(), |planner| match delete.from.as_slice() {
                     [TableRef::Table(table)] if delete.targets.is_empty() && planner.is_stored(table) => {
-                        let plan = planner.delete(delete, table, sample)?;
-                        Ok(Body::Delete(Box::new(plan)))
+                        match planner.setup_rows(&table.name)? {
+                            Some(setup) => {
+                                let plan = planner.delete_setup(delete, table, setup)?;
+                                Ok(Body::Setup(Box::new(plan)))
+                            }
+                            None => {
+                                let plan = planner.delete(delete, table, sample)?;
+                                Ok(Body::Delete(Box::new(plan)))
+                            }
+                        }
                     }
                     [TableRef::Table(table)]
                         if delete.targets.is_empty() && planner.is_common(&table.name) =>
@@ -247,12 +258,19 @@ impl Planner<'_> {
     }
 
     /// The table, if it is one of the switches of `performance_schema`.
-    fn setup_table(&self, table: &ast::TableName) -> Result<Option<Arc<TableDef>>> {
-        let (schema, _) = self.state.resolve(&table.name)?;
+    fn setup_table(&self, name: &ast::ObjectName) -> Result<Option<(Arc<TableDef>, SetupTable)>> {
+        let (schema, _) = self.state.resolve(name)?;
         if virtual_schema(schema) != Some("performance_schema") {
             return Ok(None);
         }
-        Ok(Some(self.state.table(&table.name)?).filter(|def| is_setup(def)))
+        let def = self.state.table(name)?;
+        Ok(SetupTable::of(&def).map(|of| (def, of)))
+    }
+
+    /// The same, if rows can be added to it and removed.
+    fn setup_rows(&self, name: &ast::ObjectName) -> Result<Option<(Arc<TableDef>, SetupTable)>> {
+        let table = self.setup_table(name)?;
+        Ok(table.filter(|(_, of)| of.takes_rows()))
     }
 
     /// Whether a name means a table or view as it is now.

@@ -186,8 +186,8 @@ impl Session {
         if error.is_some() {
             (ended.figures.errors, ended.figures.affected, ended.figures.sent) = (1, 0, 0);
         }
-        let setup = &state.database.setup;
-        let (collected, counted) = (setup.collected(), setup.counted(Instrument::Statement(kind)));
+        let counted = state.database.setup.counted(Instrument::Statement(kind));
+        let collected = state.collected();
         if !counted.is_timed() {
             (ended.figures.nanos, ended.figures.lock_nanos) = (0, 0);
         }

@@ -343,6 +343,7 @@ impl Session {
         self.state
             .process
             .set_account(&info.account.user, &info.account.host);
+        self.state.database.watch(&self.state.process);
         self.state.process.set_attributes(&info.attributes);
         self.guard = guard::Guard::default();
         self.state.info = info;

@@ -9,6 +9,7 @@ use crate::error::{Result, SqlError, er};
 use crate::monitor::refused::{self, Refused};
 use crate::parse::{Parsed, expect_single, parse, parse_shape};
 use crate::statements::Meter;
+use crate::statements::setup::Consumer;
 use crate::types::{Value, WarningLevel};
 use tidemark_engine::failpoint;
 
@@ -59,11 +60,12 @@ impl Session {
             self.note_refused(error.code);
         }
         self.state.error_count.set(self.state.error_count.get() + 1);
-        let (process, micros) = (&self.state.process, self.state.now_micros.get());
-        process.errors.add(error.code, micros);
-        let account = process.counted_as.lock();
-        self.state.database.errors.add(&account, error.code, micros);
-        drop(account);
+        if self.state.collected().has(Consumer::Global) {
+            let (process, micros) = (&self.state.process, self.state.now_micros.get());
+            process.errors.add(error.code, micros);
+            let account = process.counted_as.lock();
+            self.state.database.errors.add(&account, error.code, micros);
+        }
         self.state.row_count.set(-1);
     }
 

@@ -70,7 +70,7 @@ impl Session {
         self.state.process.read_only.store(read_only, Ordering::Relaxed);
         // One that has just ended within the same statement is told of first: COMMIT AND CHAIN, BEGIN in a transaction.
         self.tell_transaction();
-        if COUNTED && self.state.database.setup.counts(Instrument::Transaction) {
+        if COUNTED && self.state.told().counts(Instrument::Transaction) {
             self.state.process.open_transaction(isolation, read_only);
         }
     }

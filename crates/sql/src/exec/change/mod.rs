@@ -9,7 +9,7 @@
 //! - [`load`]: LOAD DATA, [`lines`] the file's bytes as fields.
 //! - [`selection`]: the passes of UPDATE and DELETE over their rows; [`update`], [`delete`]: what they do to each.
 //! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
-//! - [`setup`]: UPDATE of the switches of `performance_schema`.
+//! - [`setup`]: changes of the switches of `performance_schema`.
 //! - [`foreign_keys`]: parents that must be there, children that refuse or follow.
 
 mod assignments;

@@ -9,7 +9,7 @@
 //! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
 //! - [`reads`]: that the table is not read beside.
 //! - [`foreign_keys`]: the tables that foreign keys lead to.
-//! - [`setup`]: UPDATE of the switches of `performance_schema`.
+//! - [`setup`]: changes of the switches of `performance_schema`.
 
 pub mod assignments;
 pub mod delete;
@@ -33,7 +33,7 @@ pub(in crate::plan) use insert::INSERTED;
 pub use insert::{Given, InsertPlan, InsertSource, OnDuplicate};
 pub use joined::{JoinedAction, JoinedPlan, JoinedTarget};
 pub use selection::{Pass, RowSelection};
-pub use setup::SetupPlan;
+pub use setup::{InsertedSetup, SetupChange, SetupPlan};
 pub use target::{Check, CheckOf, Target};
 pub use update::UpdatePlan;
 

@@ -14,6 +14,7 @@ mod table;
 mod tree;
 
 use super::QueryPlan;
+use super::change::SetupChange;
 use super::change::insert::{InsertSource, OnDuplicate};
 use super::statement::Body;
 use crate::context::SessionState;
@@ -168,8 +169,13 @@ fn tree_of(body: &Body, queries: &[QueryPlan]) -> Option<Operator> {
 
 fn query_type(body: &Body) -> &'static str {
     match body {
+        Body::Setup(setup) => match setup.change {
+            SetupChange::Update(_) => "update",
+            SetupChange::Insert(_) => "insert",
+            SetupChange::Delete => "delete",
+        },
         Body::Insert(_) => "insert",
-        Body::Update(_) | Body::Setup(_) => "update",
+        Body::Update(_) => "update",
         Body::Delete(_) => "delete",
         Body::Joined(_) => "change of joined tables",
         Body::Query(_) | Body::Handler(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => "select",

@@ -23,6 +23,7 @@ use super::json::{json_type, null_member_name, shown, typed_json};
 use super::node::{Node, NumKind};
 use super::{BindCtx, Env, EvalCtx, Expr};
 use std::cmp::Ordering;
+use std::mem::take;
 use tidemark_types::error::memory::check_memory;
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::json::Json;
@@ -217,8 +218,7 @@ impl Aggregate {
             AggFunc::GroupConcat => State::Concat(Concat::default()),
             AggFunc::JsonArray => State::Elements(Vec::new()),
             AggFunc::JsonObject => State::Members(Vec::new()),
-            AggFunc::BitAnd => State::Bits(u64::MAX),
-            AggFunc::BitOr | AggFunc::BitXor => State::Bits(0),
+            AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => State::Bits(self.no_bits()),
             _ => State::Variance {
                 count: 0,
                 mean: 0.0,
@@ -226,6 +226,14 @@ impl Aggregate {
             },
         };
         Accumulator { state }
+    }
+
+    /// What the bits of no rows are.
+    fn no_bits(&self) -> u64 {
+        match self.func {
+            AggFunc::BitAnd => u64::MAX,
+            _ => 0,
+        }
     }
 
     /// Whether a value is less than another, of MIN, or greater, of MAX.
@@ -422,24 +430,25 @@ impl State {
 impl Accumulator {
     /// Takes the row of `ctx` in. Not for DISTINCT.
     pub fn update<'a>(&mut self, spec: &'a Aggregate, ctx: &EvalCtx<'a>) -> Result<()> {
-        if spec.func == AggFunc::CountRows {
-            if let State::Count(n) = &mut self.state {
-                *n += 1;
+        match (&mut self.state, spec.args.as_slice()) {
+            (State::Count(n), []) => *n += 1,
+            (State::Elements(_) | State::Members(_), args) => {
+                let args = args.iter().map(|e| e.eval(ctx)).collect::<Result<Vec<_>>>()?;
+                self.collect(&args, spec)?;
             }
-            return Ok(());
+            (State::Concat(_), _) | (_, [_, _, ..]) => {
+                if let Some(inputs) = spec.read(ctx)? {
+                    self.take(inputs, spec, ctx.env)?;
+                }
+            }
+            (_, args) => {
+                let value = args[0].eval(ctx)?;
+                if !value.is_null() {
+                    self.take_value(&value, spec, ctx.env)?;
+                }
+            }
         }
-        if matches!(self.state, State::Elements(_) | State::Members(_)) {
-            let args = spec
-                .args
-                .iter()
-                .map(|e| e.eval(ctx))
-                .collect::<Result<Vec<_>>>()?;
-            return self.collect(&args, spec);
-        }
-        match spec.read(ctx)? {
-            Some(inputs) => self.take(inputs, spec, ctx.env),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Takes in a row whose values for the aggregate's arguments were worked out before. Not for DISTINCT.
@@ -450,10 +459,7 @@ impl Accumulator {
                 let args: Vec<Val> = args.iter().map(Val::borrowed).collect();
                 self.collect(&args, spec)?;
             }
-            (_, [first, ..]) if !first.is_null() => {
-                let (first, rest) = (first.borrowed(), Vec::new());
-                self.take(Inputs { first, rest }, spec, env)?;
-            }
+            (_, [first, ..]) if !first.is_null() => self.take_value(first, spec, env)?,
             _ => {}
         }
         Ok(())
@@ -512,45 +518,39 @@ impl Accumulator {
 
     /// Takes in what was read of a row.
     pub fn take(&mut self, inputs: Inputs, spec: &Aggregate, env: &Env) -> Result<()> {
-        let Inputs { first: value, rest } = inputs;
-        if matches!(
-            self.state,
-            State::Double { .. } | State::Variance { .. } | State::Numbers(_)
-        ) {
-            self.state.add_number(value.to_f64(env)?);
-            return Ok(());
-        }
+        let Inputs { first, rest } = inputs;
         match &mut self.state {
+            State::Concat(texts) => texts.push(first, rest, spec, env),
+            _ => self.take_value(&first, spec, env),
+        }
+    }
+
+    /// Takes in a value that is not NULL, of an aggregate that reads no other.
+    fn take_value(&mut self, value: &Val, spec: &Aggregate, env: &Env) -> Result<()> {
+        match &mut self.state {
+            State::Double { .. } | State::Variance { .. } | State::Numbers(_) => {
+                self.state.add_number(value.to_f64(env)?);
+            }
             State::Count(n) => *n += 1,
             State::Exact { int, decimal, count } => {
                 *count += 1;
                 match value {
-                    Val::Int(v) => *int += v as i128,
-                    Val::UInt(v) => *int += v as i128,
-                    other => {
-                        let more = match other {
-                            Val::Decimal(d) => d,
-                            other => other.to_decimal(env)?,
-                        };
-                        *decimal = Some(match decimal {
-                            Some(sum) => sum.add(&more),
-                            None => more,
-                        });
-                    }
+                    Val::Int(v) => *int += i128::from(*v),
+                    Val::UInt(v) => *int += i128::from(*v),
+                    Val::Decimal(v) => add_decimal(decimal, v),
+                    other => add_decimal(decimal, &other.to_decimal(env)?),
                 }
             }
             State::Best(best) => {
-                if spec.replaces(&value, best.as_ref(), env)? {
-                    let value = match value {
-                        Val::Null | Val::Json(_) => value,
-                        _ if spec.ty.is_string() => Val::Str(value.into_text()),
-                        _ => value,
+                if spec.replaces(value, best.as_ref(), env)? {
+                    let value = match value.borrowed() {
+                        value @ (Val::Null | Val::Json(_)) => value,
+                        value if spec.ty.is_string() => Val::Str(value.into_text()),
+                        value => value,
                     };
                     *best = Some(value.into_owned());
                 }
             }
-            State::Concat(texts) => texts.push(value, rest, spec, env)?,
-            State::Elements(_) | State::Members(_) => {}
             State::Bits(bits) => {
                 let value = value.to_operand_bits(env)?;
                 match spec.func {
@@ -559,7 +559,7 @@ impl Accumulator {
                     _ => *bits ^= value,
                 }
             }
-            State::Double { .. } | State::Variance { .. } | State::Numbers(_) => {}
+            State::Concat(_) | State::Elements(_) | State::Members(_) => {}
         }
         Ok(())
     }
@@ -569,16 +569,16 @@ impl Accumulator {
         self.clone().finish(spec, ctx)
     }
 
-    /// The result over the rows taken in; with none of them, what SQL says of the empty set.
-    pub fn finish(self, spec: &Aggregate, ctx: &EvalCtx) -> Result<Value> {
-        Ok(match self.state {
-            State::Count(n) => Val::Int(n as i64),
+    /// The result over the rows taken in; with none of them, what SQL says of the empty set. It begins anew, as before its first row.
+    pub fn finish(&mut self, spec: &Aggregate, ctx: &EvalCtx) -> Result<Value> {
+        Ok(match &mut self.state {
+            State::Count(n) => Val::Int(take(n) as i64),
             State::Exact { count: 0, .. }
             | State::Double { count: 0, .. }
             | State::Variance { count: 0, .. } => Val::Null,
             State::Exact { int, decimal, count } => {
-                let whole = Decimal::new(int, 0);
-                let sum = decimal.map_or(whole.clone(), |d| d.add(&whole));
+                let sum = exact_sum(take(int), decimal.take());
+                let count = take(count);
                 if spec.func == AggFunc::Sum {
                     return Ok(Val::Decimal(sum.round(spec.ty.scale.max(sum.scale()))));
                 }
@@ -588,12 +588,13 @@ impl Accumulator {
             }
             State::Numbers(numbers) => {
                 let mut all = spec.accumulator();
-                numbers
+                take(numbers)
                     .into_iter()
                     .for_each(|number| all.state.add_number(number));
                 return all.finish(spec, ctx);
             }
             State::Double { sum, count } => {
+                let (sum, count) = (take(sum), take(count));
                 if !sum.is_finite() {
                     return Err(SqlError::value_out_of_range("DOUBLE", "sum(...)"));
                 }
@@ -603,23 +604,47 @@ impl Accumulator {
                     sum
                 })
             }
-            State::Best(best) => best.unwrap_or(Val::Null),
-            State::Concat(texts) => texts.finish(spec, ctx.env)?,
+            State::Best(best) => best.take().unwrap_or(Val::Null),
+            State::Concat(texts) => take(texts).finish(spec, ctx.env)?,
             State::Elements(list) if list.is_empty() => Val::Null,
-            State::Elements(list) => shown(&Json::Array(list))?,
+            State::Elements(list) => shown(&Json::Array(take(list)))?,
             State::Members(members) if members.is_empty() => Val::Null,
-            State::Members(members) => shown(&Json::object(members))?,
+            State::Members(members) => shown(&Json::object(take(members)))?,
             State::Bits(_) if spec.ty.is_string() => Val::str(""),
-            State::Bits(bits) => Val::UInt(bits),
-            State::Variance { count, squares, .. } => {
-                let sample = matches!(spec.func, AggFunc::StdSamp | AggFunc::VarSamp);
-                if sample && count < 2 {
-                    return Ok(Val::Null);
-                }
-                let variance = squares / (count - sample as u64) as f64;
-                let root = matches!(spec.func, AggFunc::StdPop | AggFunc::StdSamp);
-                Val::Double(if root { variance.sqrt() } else { variance })
+            State::Bits(bits) => Val::UInt(std::mem::replace(bits, spec.no_bits())),
+            State::Variance { count, mean, squares } => {
+                *mean = 0.0;
+                variance(spec.func, take(count), take(squares))
             }
         })
     }
+}
+
+/// The exact sum of integers and decimals.
+fn exact_sum(int: i128, decimal: Option<Decimal>) -> Decimal {
+    match decimal {
+        None => Decimal::new(int, 0),
+        Some(sum) if int == 0 => sum,
+        Some(sum) => sum.add(&Decimal::new(int, 0)),
+    }
+}
+
+/// Adds to a sum of decimals, which may have none yet.
+#[inline]
+fn add_decimal(sum: &mut Option<Decimal>, more: &Decimal) {
+    match sum {
+        Some(sum) => *sum += more,
+        None => *sum = Some(more.clone()),
+    }
+}
+
+/// Variance or standard deviation of values whose squared distances from their mean have this sum.
+fn variance(func: AggFunc, count: u64, squares: f64) -> Value {
+    let sample = matches!(func, AggFunc::StdSamp | AggFunc::VarSamp);
+    if sample && count < 2 {
+        return Val::Null;
+    }
+    let variance = squares / (count - u64::from(sample)) as f64;
+    let root = matches!(func, AggFunc::StdPop | AggFunc::StdSamp);
+    Val::Double(if root { variance.sqrt() } else { variance })
 }

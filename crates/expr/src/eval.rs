@@ -9,8 +9,17 @@ use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{CmpKind, SqlType, TypeKind, Val, Value};
 
 impl Expr {
-    /// The value for the row of `ctx`. Borrows from the row, the literals and the parameters where it can.
+    /// The value for the row of `ctx`. Borrows from the row, the literals and the parameters where it can. That of a column, which
+    /// most expressions that are evaluated row by row are, costs no call but the row's.
+    #[inline]
     pub fn eval<'a>(&'a self, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+        match &self.node {
+            Node::Column(slot) => Ok(ctx.row.column(*slot)),
+            _ => self.eval_node(ctx),
+        }
+    }
+
+    fn eval_node<'a>(&'a self, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
         if !matches!(self.node, Node::Literal(_) | Node::Column(_) | Node::Param(_)) {
             check_stack()?;
         }

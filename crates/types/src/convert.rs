@@ -128,7 +128,15 @@ pub fn bytes_to_uint(bytes: &[u8]) -> u64 {
 
 impl<'a> Val<'a> {
     /// As a double. Texts that are no numbers leave warning 1292.
+    #[inline]
     pub fn to_f64(&self, env: &Conversion) -> Result<f64> {
+        match self {
+            Val::Double(v) => Ok(*v),
+            other => other.converted_to_f64(env),
+        }
+    }
+
+    fn converted_to_f64(&self, env: &Conversion) -> Result<f64> {
         Ok(match self {
             Val::Null => 0.0,
             Val::Int(v) => *v as f64,

@@ -10,6 +10,7 @@ use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::AddAssign;
 
 /// Most digits that a DECIMAL column has.
 pub const MAX_PRECISION: u32 = 65;
@@ -37,7 +38,16 @@ enum Repr {
 
 /// 10^n for n up to 38.
 fn pow10(n: u32) -> i128 {
-    10i128.pow(n)
+    const POWERS: [i128; 39] = {
+        let mut powers = [1; 39];
+        let mut n = 1;
+        while n < powers.len() {
+            powers[n] = 10 * powers[n - 1];
+            n += 1;
+        }
+        powers
+    };
+    POWERS[n as usize]
 }
 
 fn big_pow10(n: u32) -> BigInt {
@@ -252,6 +262,9 @@ impl Decimal {
     /// To another scale, half away from zero.
     #[inline]
     pub fn round(&self, scale: u8) -> Decimal {
+        if scale == self.scale() {
+            return self.clone();
+        }
         self.rescale(scale as i32, true).pad(scale)
     }
 
@@ -511,46 +524,41 @@ impl Decimal {
             return Decimal::new(0, scale);
         };
         let negative = first & 0x80 == 0;
-        let mut at = 0;
-        let mut next = |len: usize| {
-            let mut v = 0u32;
-            for _ in 0..len {
-                let mut b = bytes.get(at).copied().unwrap_or(0);
-                b ^= if at == 0 { 0x80 } else { 0 };
-                b = if negative { !b } else { b };
-                v = v << 8 | b as u32;
-                at += 1;
-            }
-            v
-        };
-        let int_digits = precision - scale as u32;
-        let mut groups = Vec::with_capacity(12);
-        if !int_digits.is_multiple_of(GROUP) {
-            groups.push((int_digits % GROUP, next(LEFTOVER[(int_digits % GROUP) as usize])));
-        }
-        groups.extend((0..int_digits / GROUP).map(|_| (GROUP, 0)));
-        groups.extend((0..scale as u32 / GROUP).map(|_| (GROUP, 0)));
-        let skip = (!int_digits.is_multiple_of(GROUP)) as usize;
-        groups.iter_mut().skip(skip).for_each(|g| g.1 = next(4));
-        if !(scale as u32).is_multiple_of(GROUP) {
-            let digits = scale as u32 % GROUP;
-            groups.push((digits, next(LEFTOVER[digits as usize])));
-        }
-        let sign = if negative { -1 } else { 1 };
+        let (mut rest, mut sign) = (bytes, 0x80);
+        let groups = groups(precision, scale).map(|digits| {
+            let (group, behind) = rest.split_at(LEFTOVER[digits as usize].min(rest.len()));
+            rest = behind;
+            let value = group.iter().fold(0, |value, byte| {
+                let byte = if negative { !byte } else { *byte } & !sign;
+                sign = 0;
+                value << 8 | u32::from(byte)
+            });
+            (digits, value)
+        });
         if precision <= 38 {
-            let c = groups
-                .iter()
-                .fold(0i128, |c, (digits, v)| c * pow10(*digits) + *v as i128);
-            return Decimal::new(sign * c, scale);
+            let amount = groups.fold(0, |amount, (digits, value)| {
+                amount * pow10(digits) + i128::from(value)
+            });
+            return Decimal::new(if negative { -amount } else { amount }, scale);
         }
-        let c = groups
-            .iter()
-            .fold(BigInt::zero(), |c, (digits, v)| c * big_pow10(*digits) + *v);
-        Decimal::from_big(c * sign, scale)
+        let amount = groups.fold(BigInt::zero(), |amount, (digits, value)| {
+            amount * big_pow10(digits) + value
+        });
+        Decimal::from_big(if negative { -amount } else { amount }, scale)
     }
 }
 
-/// Bytes for 0 to 8 digits.
+/// How many digits each group of the storage form has, from the first one on.
+fn groups(precision: u32, scale: u8) -> impl Iterator<Item = u32> {
+    let (whole, part) = (precision - u32::from(scale), u32::from(scale));
+    let full = (whole / GROUP + part / GROUP) as usize;
+    let groups = std::iter::once(whole % GROUP)
+        .chain(std::iter::repeat_n(GROUP, full))
+        .chain(std::iter::once(part % GROUP));
+    groups.filter(|digits| *digits > 0)
+}
+
+/// Bytes for 0 to 9 digits.
 const LEFTOVER: [usize; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
 
 fn as_text(digits: &[u8]) -> &str {
@@ -560,6 +568,19 @@ fn as_text(digits: &[u8]) -> &str {
 fn put_group(digits: &str, out: &mut Vec<u8>) {
     let value: u32 = digits.parse().unwrap_or(0);
     out.extend_from_slice(&value.to_be_bytes()[4 - LEFTOVER[digits.len()]..]);
+}
+
+/// Of one scale, as most sums are, it is an addition of coefficients.
+impl AddAssign<&Decimal> for Decimal {
+    #[inline]
+    fn add_assign(&mut self, more: &Decimal) {
+        let same = self.scale() == more.scale();
+        let small = self.small().zip(more.small()).filter(|_| same);
+        *self = match small.and_then(|(a, b)| a.checked_add(b)) {
+            Some(sum) => Decimal::new(sum, self.scale()),
+            None => self.add(more),
+        };
+    }
 }
 
 impl From<i64> for Decimal {
@@ -634,6 +655,16 @@ mod tests {
     #[test]
     fn sums_products_and_quotients_have_mysql_scales() {
         assert_eq!(d("1.10").add(&d("2.005")).to_string(), "3.105");
+        for (a, b) in [
+            ("1.10", "2.05"),
+            ("1.10", "2.005"),
+            ("-0.5", "0.5"),
+            (&"9".repeat(65), "1"),
+        ] {
+            let mut sum = d(a);
+            sum += &d(b);
+            assert_eq!(sum.to_string(), d(a).add(&d(b)).to_string());
+        }
         assert_eq!(d("1.10").mul(&d("-2.5")).to_string(), "-2.750");
         assert_eq!(d("1").div(&d("3"), 4).unwrap().to_string(), "0.333333333");
         assert_eq!(d("2").div(&d("3"), 4).unwrap().round(4).to_string(), "0.6667");
@@ -682,6 +713,17 @@ mod tests {
         let wide = format!("-{}.{}", "7".repeat(35), "3".repeat(30));
         d(&wide).store(65, 30, &mut out);
         assert_eq!(Decimal::load(&out, 65, 30).to_string(), wide);
+        for precision in 1..=65 {
+            for scale in 0..=precision.min(30) {
+                let greatest = Decimal::max_value(precision, scale as u8);
+                for number in [greatest.neg(), Decimal::ZERO.round(scale as u8), greatest] {
+                    let mut out = Vec::new();
+                    number.store(precision, scale as u8, &mut out);
+                    let read = Decimal::load(&out, precision, scale as u8);
+                    assert_eq!(read.to_string(), number.to_string());
+                }
+            }
+        }
     }
 
     #[test]

@@ -73,15 +73,23 @@ fn push_fixed(bits: u64, out: &mut Vec<u8>) {
 }
 
 fn push_integer(value: u64, out: &mut Vec<u8>) {
-    let zeros = (value.leading_zeros() / 8) as usize;
-    out.push(POSITIVE + (8 - zeros) as u8);
-    out.extend_from_slice(&value.to_be_bytes()[zeros..]);
+    let zeros = value.leading_zeros() / 8;
+    push_last(POSITIVE + (8 - zeros) as u8, value, zeros as usize, out);
 }
 
 fn push_negative(value: i64, out: &mut Vec<u8>) {
-    let ones = (value.leading_ones() / 8) as usize;
-    out.push(POSITIVE - 1 - (8 - ones) as u8);
-    out.extend_from_slice(&value.to_be_bytes()[ones..]);
+    let ones = value.leading_ones() / 8;
+    push_last(POSITIVE - 1 - (8 - ones) as u8, value as u64, ones as usize, out);
+}
+
+/// A byte and all of a number but its first bytes: copied whole and cut, for a copy of unknown length is a call.
+#[inline]
+fn push_last(first: u8, value: u64, left_out: usize, out: &mut Vec<u8>) {
+    let mut bytes = [first; 9];
+    let shifted = value.checked_shl(8 * left_out as u32).unwrap_or(0);
+    bytes[1..].copy_from_slice(&shifted.to_be_bytes());
+    out.extend_from_slice(&bytes);
+    out.truncate(out.len() - left_out);
 }
 
 fn push_double(value: f64, out: &mut Vec<u8>) {

@@ -103,6 +103,7 @@ impl RowLayout {
         }
     }
 
+    #[inline]
     pub fn is_null(&self, row: &[u8], column: usize) -> bool {
         match self.places[column].1 {
             Some(bit) => row.get(bit as usize / 8).is_some_and(|b| b >> (bit % 8) & 1 == 1),
@@ -117,6 +118,7 @@ impl RowLayout {
     }
 
     /// The column's value; for a column that stands outside, the reference to it (see [`Self::outside`]).
+    #[inline]
     pub fn get<'a>(&'a self, row: &'a [u8], column: usize) -> Datum<'a> {
         if self.is_null(row, column) {
             return Datum::Null;

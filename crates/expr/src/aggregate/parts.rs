@@ -3,9 +3,10 @@
 //! A ROLLUP groups by all keys first and merges those groups into the coarser ones, so that a row is looked at once,
 //! not once for each level. That is right only if the merged result is exactly that of the rows one by one, in their order: see [`Merging`].
 
-use super::{Accumulator, AggFunc, Aggregate, Env, NumKind, State, number_kind};
+use super::{Accumulator, AggFunc, Aggregate, Env, EvalCtx, NumKind, State};
+use super::{add_decimal, exact_sum, number_kind};
 use tidemark_types::error::Result;
-use tidemark_types::{Decimal, Val, Value};
+use tidemark_types::{Val, Value};
 
 /// How accumulators of consecutive parts of the rows are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,15 @@ impl Aggregate {
         }
     }
 
+    /// The number that the row of `ctx` gives it, where it merges by numbers; `None` if that is NULL.
+    pub fn number(&self, ctx: &EvalCtx) -> Result<Option<f64>> {
+        let value = self.args[0].eval(ctx)?;
+        match value.is_null() {
+            true => Ok(None),
+            false => value.to_f64(ctx.env).map(Some),
+        }
+    }
+
     /// The state of a part before its first row.
     pub fn part(&self) -> Accumulator {
         match self.merging() {
@@ -50,6 +60,12 @@ impl Aggregate {
 impl Accumulator {
     /// How many values [`Accumulator::to_values`] makes.
     pub const VALUES: usize = 2;
+
+    /// Takes in the number that a row gives it, where it merges by numbers.
+    #[inline]
+    pub fn add_number(&mut self, number: f64) {
+        self.state.add_number(number);
+    }
 
     /// Takes in all that that of a part has taken in, of rows that come later. Not for [`Merging::No`].
     pub fn merge(&mut self, later: &Accumulator, spec: &Aggregate, env: &Env) -> Result<()> {
@@ -66,10 +82,7 @@ impl Accumulator {
                 *int += more;
                 *count += rows;
                 if let Some(fraction) = fraction {
-                    *decimal = Some(match decimal {
-                        Some(sum) => sum.add(fraction),
-                        None => fraction.clone(),
-                    });
+                    add_decimal(decimal, fraction);
                 }
             }
             (State::Best(best), State::Best(Some(value))) if spec.replaces(value, best.as_ref(), env)? => {
@@ -91,9 +104,7 @@ impl Accumulator {
         match &self.state {
             State::Count(n) => [Val::UInt(*n), Val::Null],
             State::Exact { int, decimal, count } => {
-                let whole = Decimal::new(*int, 0);
-                let sum = decimal.as_ref().map_or(whole.clone(), |d| d.add(&whole));
-                [Val::Decimal(sum), Val::UInt(*count)]
+                [Val::Decimal(exact_sum(*int, decimal.clone())), Val::UInt(*count)]
             }
             State::Best(Some(value)) => [value.clone(), Val::Null],
             State::Bits(bits) => [Val::UInt(*bits), Val::Null],

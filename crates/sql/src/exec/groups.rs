@@ -34,7 +34,10 @@ pub(super) struct Groups<'g, 'a> {
     /// Rows come with equal keys together.
     sorted: bool,
     by_key: HashMap<Box<[u8]>, usize>,
+    /// Those that rows are taken into, or the room of the one in hand.
     groups: Vec<Group>,
+    /// Some group has a row.
+    begun: bool,
     key: Vec<u8>,
     /// With sorted input, the key of the group in hand.
     current: Vec<u8>,
@@ -49,11 +52,7 @@ pub(super) struct Groups<'g, 'a> {
     value_key: Vec<u8>,
     /// Each group is a part of one.
     parts: bool,
-    /// A level of a ROLLUP to which a finer one hands its groups: rows are taken in only for what cannot be merged by states.
-    coarse: bool,
-    /// A group that has gone on, whose room the next one has.
-    spare: Group,
-    /// What the aggregates of a group have come to.
+    /// What the aggregates of a group have come to, and behind them what its row has in a ROLLUP.
     finished: Vec<Value>,
 }
 
@@ -103,6 +102,22 @@ impl Group {
         }
     }
 
+    /// Has a first row, in place of those that have gone on. A part of a group is begun as such ([`Aggregate::part`]).
+    fn begin(&mut self, plan: &GroupPlan, row: Option<&dyn Row>, part: bool) {
+        let kept = |slot: &usize| row.map_or(Value::Null, |row| row.column(*slot).into_owned());
+        self.first.clear();
+        self.first.extend(plan.keep.iter().map(kept));
+        // Those of a group that has gone on have begun anew.
+        if self.accumulators.is_empty() {
+            let state = if part {
+                Aggregate::part
+            } else {
+                Aggregate::accumulator
+            };
+            self.accumulators.extend(plan.aggregates.iter().map(state));
+        }
+    }
+
     fn bytes(&self) -> usize {
         ENTRY_BYTES + row_bytes(&self.first) + size_of_val(self.accumulators.as_slice())
     }
@@ -123,7 +138,6 @@ impl<'g, 'a> Groups<'g, 'a> {
     ) -> Groups<'g, 'a> {
         Groups {
             keys: &plan.keys[..keys],
-            coarse: keys < plan.keys.len(),
             ..Groups::new(exec, select, plan)
         }
     }
@@ -149,6 +163,7 @@ impl<'g, 'a> Groups<'g, 'a> {
             sorted: plan.sorted,
             by_key: HashMap::new(),
             groups: Vec::new(),
+            begun: false,
             key: Vec::new(),
             current: Vec::new(),
             room,
@@ -159,24 +174,8 @@ impl<'g, 'a> Groups<'g, 'a> {
             values: Distinct::new(room, share),
             value_key: Vec::new(),
             parts: false,
-            coarse: false,
-            spare: Group::default(),
             finished: Vec::new(),
         }
-    }
-
-    /// A group of which this is the first row.
-    fn begin(&mut self, row: Option<&dyn Row>) -> Group {
-        let mut group = std::mem::take(&mut self.spare);
-        let kept = |slot: &usize| row.map_or(Value::Null, |row| row.column(*slot).into_owned());
-        group.first.extend(self.plan.keep.iter().map(kept));
-        let aggregates = self.plan.aggregates.iter();
-        let state = |aggregate: &Aggregate| match self.parts {
-            true => aggregate.part(),
-            false => aggregate.accumulator(),
-        };
-        group.accumulators.extend(aggregates.map(state));
-        group
     }
 
     /// What the groups are made by.
@@ -184,41 +183,69 @@ impl<'g, 'a> Groups<'g, 'a> {
         self.plan
     }
 
-    /// Takes a row in. With sorted input, the group that it ends is returned.
-    pub fn take(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<Option<Group>> {
-        if self.keys.is_empty() {
-            self.take_in_hand(row, ctx)?;
-            return Ok(None);
+    /// Takes a row in. With sorted input, the group that it ends goes on.
+    pub fn take(
+        &mut self,
+        ctx: &EvalCtx,
+        scope: QueryScope,
+        end: &mut End,
+        out: &mut dyn Output,
+    ) -> Result<ScanControl> {
+        let mut flow = ScanControl::Next;
+        if !self.keys.is_empty() {
+            self.read_key(ctx)?;
+            if !self.sorted {
+                self.take_by_key(ctx.row, ctx)?;
+                return Ok(flow);
+            }
+            if self.key != self.current {
+                flow = self.end(scope, end, out)?;
+                if flow == ScanControl::Stop {
+                    return Ok(flow);
+                }
+                std::mem::swap(&mut self.key, &mut self.current);
+            }
         }
-        self.read_key(ctx)?;
-        if !self.sorted {
-            self.take_by_key(row, ctx)?;
-            return Ok(None);
-        }
-        let mut ended = None;
-        if self.groups.is_empty() || self.key != self.current {
-            ended = self.end(ctx.env)?;
-            std::mem::swap(&mut self.key, &mut self.current);
-        }
-        self.take_in_hand(row, ctx)?;
-        Ok(ended)
+        self.open(ctx.row);
+        self.update(0, ctx)?;
+        Ok(flow)
     }
 
-    /// Takes a row into the one group in hand, whatever its key.
-    pub fn take_in_hand(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<()> {
-        if self.groups.is_empty() {
-            let group = self.begin(Some(row));
-            self.groups.push(group);
+    /// Has a group in hand, if need be one of which this is the first row.
+    #[inline]
+    pub fn open(&mut self, row: &dyn Row) {
+        if !self.begun {
+            self.begin_in_hand(Some(row));
         }
-        self.update(0, ctx)
+    }
+
+    fn begin_in_hand(&mut self, row: Option<&dyn Row>) {
+        self.begun = true;
+        if self.groups.is_empty() {
+            self.groups.push(Group::default());
+        }
+        self.groups[0].begin(self.plan, row, self.parts);
+    }
+
+    /// Takes into one of the aggregates of the group in hand what a row gives it.
+    pub fn update_in_hand(&mut self, n: usize, ctx: &EvalCtx) -> Result<()> {
+        self.update_aggregate(0, n, &self.plan.aggregates[n], ctx)
+    }
+
+    /// The same, where that is a number.
+    #[inline]
+    pub fn add_number(&mut self, n: usize, number: f64) {
+        self.groups[0].accumulators[n].add_number(number);
+    }
+
+    /// The group in hand, if there is one.
+    pub fn in_hand(&self) -> Option<&Group> {
+        self.groups.first().filter(|_| self.begun)
     }
 
     /// Takes all rows of a part, or of a group that has more keys, into the one in hand, as far as aggregates merge in one of some ways.
     pub fn merge_in_hand(&mut self, finer: &Group, ways: &[Merging], scope: QueryScope) -> Result<()> {
-        if self.groups.is_empty() {
-            let group = self.begin(Some(&finer.row(self.plan, scope)));
-            self.groups.push(group);
-        }
+        self.open(&finer.row(self.plan, scope));
         let sums = self.groups[0].accumulators.iter_mut().zip(&finer.accumulators);
         for ((sum, part), aggregate) in sums.zip(&self.plan.aggregates) {
             if ways.contains(&aggregate.merging()) {
@@ -228,10 +255,14 @@ impl<'g, 'a> Groups<'g, 'a> {
         Ok(())
     }
 
-    /// The group in hand, which has all its rows.
-    pub fn end(&mut self, env: &Env) -> Result<Option<Group>> {
-        self.take_waiting(env)?;
-        Ok(self.groups.pop())
+    /// The group in hand has all its rows: it goes on, if there is one, and another may begin in its room.
+    pub fn end(&mut self, scope: QueryScope, end: &mut End, out: &mut dyn Output) -> Result<ScanControl> {
+        if !self.begun {
+            return Ok(ScanControl::Next);
+        }
+        self.take_waiting(scope.env)?;
+        self.begun = false;
+        self.emit(0, scope, end, out)
     }
 
     /// Takes a row into its group among those in memory, in whatever order rows come. Returns false, and has not taken it, if it
@@ -255,7 +286,7 @@ impl<'g, 'a> Groups<'g, 'a> {
     /// The groups in memory, in the order in which they came; none are left.
     pub fn take_out(&mut self) -> Vec<Group> {
         self.by_key.clear();
-        self.bytes = 0;
+        (self.begun, self.bytes) = (false, 0);
         std::mem::take(&mut self.groups)
     }
 
@@ -294,7 +325,9 @@ impl<'g, 'a> Groups<'g, 'a> {
     /// Adds the group of the row's key; returns where it is.
     fn add(&mut self, row: &dyn Row) -> Result<usize> {
         self.room.check_at(self.groups.len())?;
-        let group = self.begin(Some(row));
+        let mut group = Group::default();
+        group.begin(self.plan, Some(row), self.parts);
+        self.begun = true;
         self.bytes += group.bytes() + self.key.len();
         let at = self.groups.len();
         self.groups.push(group);
@@ -305,17 +338,19 @@ impl<'g, 'a> Groups<'g, 'a> {
     /// Takes a row into a group.
     fn update(&mut self, at: usize, ctx: &EvalCtx) -> Result<()> {
         for (n, aggregate) in self.plan.aggregates.iter().enumerate() {
-            if self.coarse && aggregate.merging() == Merging::States {
-                continue;
-            }
             let held = self.groups[at].accumulators[n].held_bytes();
-            match aggregate.distinct {
-                true => self.update_distinct(at, n, aggregate, ctx)?,
-                false => self.groups[at].accumulators[n].update(aggregate, ctx)?,
-            }
+            self.update_aggregate(at, n, aggregate, ctx)?;
             self.bytes = (self.bytes + self.groups[at].accumulators[n].held_bytes()).saturating_sub(held);
         }
         Ok(())
+    }
+
+    /// Takes into one of a group's aggregates what a row gives it.
+    fn update_aggregate(&mut self, at: usize, n: usize, aggregate: &Aggregate, ctx: &EvalCtx) -> Result<()> {
+        match aggregate.distinct {
+            true => self.update_distinct(at, n, aggregate, ctx),
+            false => self.groups[at].accumulators[n].update(aggregate, ctx),
+        }
     }
 
     fn update_distinct(&mut self, at: usize, n: usize, aggregate: &Aggregate, ctx: &EvalCtx) -> Result<()> {
@@ -361,20 +396,20 @@ impl<'g, 'a> Groups<'g, 'a> {
 
     /// The input has ended: all groups go on as rows.
     pub fn finish(mut self, scope: QueryScope, end: &mut End, out: &mut dyn Output) -> Result<ScanControl> {
-        if self.groups.is_empty() && self.keys.is_empty() {
-            let group = self.begin(None);
-            self.groups.push(group);
+        if !self.begun && self.keys.is_empty() {
+            self.begin_in_hand(None);
         }
         self.take_waiting(scope.env)?;
-        for (n, group) in std::mem::take(&mut self.groups).into_iter().enumerate() {
-            self.room.check_at(n)?;
-            match self.emit(group, scope, end, out)? {
+        let groups = if self.begun { self.groups.len() } else { 0 };
+        for at in 0..groups {
+            self.room.check_at(at)?;
+            match self.emit(at, scope, end, out)? {
                 ScanControl::Stop => return Ok(ScanControl::Stop),
                 ScanControl::Pause => out.flush()?,
                 ScanControl::Next => {}
             }
         }
-        self.by_key = HashMap::new();
+        (self.groups, self.by_key) = (Vec::new(), HashMap::new());
         let later = self.later.take();
         let mut row = vec![Value::Null; self.select.width];
         for mut part in later.into_iter().flat_map(Partitions::into_parts) {
@@ -402,62 +437,55 @@ impl<'g, 'a> Groups<'g, 'a> {
         Ok(ScanControl::Next)
     }
 
-    /// Adds what a row of a ROLLUP has behind its aggregates: its keys, and what GROUPING() says of them.
-    fn add_keys(
-        &self,
-        rollup: &RollupPlan,
-        row: &GroupRow,
-        scope: QueryScope,
-        finished: &mut Vec<Value>,
-    ) -> Result<()> {
-        let ctx = EvalCtx { row, env: scope.env };
-        for key in self.keys {
-            finished.push(key.eval(&ctx)?.into_owned());
-        }
-        let there = self.keys.len();
-        finished.resize(finished.len() + self.plan.keys.len() - there, Value::Null);
-        for args in &rollup.groupings {
-            let bits = args
-                .iter()
-                .fold(0, |bits, key| bits << 1 | i64::from(*key >= there));
-            finished.push(Value::Int(bits));
-        }
-        Ok(())
-    }
-
-    /// Hands a group on as a row.
-    pub fn emit(
+    /// Hands a group on as a row; it has no rows then.
+    fn emit(
         &mut self,
-        mut group: Group,
+        at: usize,
         scope: QueryScope,
         end: &mut End,
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
+        let (plan, finished, group) = (self.plan, &mut self.finished, &mut self.groups[at]);
+        finished.clear();
         let ctx = scope.env.ctx();
-        let mut aggregates = std::mem::take(&mut self.finished);
-        aggregates.clear();
-        for (accumulator, spec) in group.accumulators.drain(..).zip(&self.plan.aggregates) {
-            aggregates.push(accumulator.finish(spec, &ctx)?);
+        for (accumulator, spec) in group.accumulators.iter_mut().zip(&plan.aggregates) {
+            finished.push(accumulator.finish(spec, &ctx)?);
         }
-        let begun = group.row(self.plan, scope);
-        if let Some(rollup) = &self.plan.rollup {
-            self.add_keys(rollup, &begun, scope, &mut aggregates)?;
+        let begun = group.row(plan, scope);
+        if let Some(rollup) = &plan.rollup {
+            add_keys(rollup, (self.keys, plan.keys.len()), &begun, scope, finished)?;
         }
-        let row = GroupRow {
-            aggregates: &aggregates,
+        let row = &GroupRow {
+            aggregates: finished,
             ..begun
         };
-        let ctx = EvalCtx {
-            row: &row,
-            env: scope.env,
-        };
-        let flow = match &self.select.having {
-            Some(having) if !having.is_true(&ctx)? => ScanControl::Next,
-            _ => end.row(&ctx, scope, out)?,
-        };
-        self.finished = aggregates;
-        group.first.clear();
-        self.spare = group;
-        Ok(flow)
+        let ctx = EvalCtx { row, env: scope.env };
+        match &self.select.having {
+            Some(having) if !having.is_true(&ctx)? => Ok(ScanControl::Next),
+            _ => end.row(&ctx, scope, out),
+        }
     }
+}
+
+/// Adds what a row of a ROLLUP has behind its aggregates: its keys, NULL in place of those of `all` that its level has not, and what
+/// GROUPING() says of them.
+fn add_keys(
+    rollup: &RollupPlan,
+    (keys, all): (&[Expr], usize),
+    row: &GroupRow,
+    scope: QueryScope,
+    finished: &mut Vec<Value>,
+) -> Result<()> {
+    let ctx = EvalCtx { row, env: scope.env };
+    for key in keys {
+        finished.push(key.eval(&ctx)?.into_owned());
+    }
+    finished.resize(finished.len() + all - keys.len(), Value::Null);
+    for args in &rollup.groupings {
+        let bits = args
+            .iter()
+            .fold(0, |bits, key| bits << 1 | i64::from(*key >= keys.len()));
+        finished.push(Value::Int(bits));
+    }
+    Ok(())
 }

@@ -18,7 +18,7 @@
 
 use super::groups::{Group, Groups};
 use super::output::Output;
-use super::rows::JoinedRow;
+use super::rows::{Slots, WindowRow};
 use super::select::End;
 use super::spill::Sorter;
 use super::{Exec, QueryScope, ScanControl};
@@ -60,10 +60,10 @@ impl<'g, 'a> Rollup<'g, 'a> {
                 plan,
                 groups: (0..=plan.keys.len()).map(level).collect(),
                 rows_to_all: !merge(&[Merging::States]),
-                key: Key::default(),
-                current: Key::default(),
-                sorted: None,
-                row: vec![Value::Null; select.width],
+                keys: Keys::new(plan),
+                key: Vec::new(),
+                before: Vec::new(),
+                slots: Slots::new(&plan.slots, &[]),
             },
             waiting: match plan.sorted {
                 true => Waiting::No,
@@ -86,7 +86,7 @@ impl<'g, 'a> Rollup<'g, 'a> {
         match &mut self.waiting {
             Waiting::No => return self.levels.take(ctx, scope, end, out),
             Waiting::Rows(sorter) => {
-                append_key(self.plan, ctx, sorter)?;
+                self.levels.keys.append(ctx, sorter.key())?;
                 let slots = self.plan.slots.iter();
                 sorter.push(slots.map(|slot| Ok(ctx.row.column(*slot))))?;
             }
@@ -112,10 +112,8 @@ impl<'g, 'a> Rollup<'g, 'a> {
                 parts.sorter.finish_with_keys(|key, part| {
                     let values = &part[1..];
                     flow = match part[0] {
-                        Value::Null => {
-                            levels.take_part(key, &Group::of_values(plan, values), scope, end, out)?
-                        }
-                        _ => levels.take_values(key, values, scope, end, out)?,
+                        Value::Null => levels.take_values(key, values, scope, end, out)?,
+                        _ => levels.take_part(key, &Group::of_values(plan, values), scope, end, out)?,
                     };
                     go_on(flow, out)
                 })?;
@@ -136,9 +134,9 @@ struct Parts<'g, 'a> {
     first: bool,
     /// Rows are not grouped any more.
     direct: bool,
-    /// Groups and rows: a mark, which a group has as NULL, and behind it the values.
+    /// Groups and rows: a mark, which a row has as NULL, and behind it the values.
     sorter: Sorter<'a>,
-    width: usize,
+    keys: Keys<'g>,
 }
 
 impl<'g, 'a> Parts<'g, 'a> {
@@ -150,7 +148,7 @@ impl<'g, 'a> Parts<'g, 'a> {
             first: true,
             direct: false,
             sorter: sorter(exec, width),
-            width,
+            keys: Keys::new(plan),
         }
     }
 
@@ -174,9 +172,9 @@ impl<'g, 'a> Parts<'g, 'a> {
             }
         }
         let plan = self.finest.plan();
-        append_key(plan, ctx, &mut self.sorter)?;
+        self.keys.append(ctx, self.sorter.key())?;
         let slots = plan.slots.iter();
-        self.push(Value::Int(1), slots.map(|slot| ctx.row.column(*slot)))
+        self.push(Value::Null, slots.map(|slot| ctx.row.column(*slot)))
     }
 
     /// Gives the groups in memory to the sorter.
@@ -184,17 +182,16 @@ impl<'g, 'a> Parts<'g, 'a> {
         let plan = self.finest.plan();
         for group in self.finest.take_out() {
             let row = &group.row(plan, scope);
-            append_key(plan, &EvalCtx { row, env: scope.env }, &mut self.sorter)?;
-            self.push(Value::Null, group.values())?;
+            let ctx = EvalCtx { row, env: scope.env };
+            self.keys.append(&ctx, self.sorter.key())?;
+            self.push(Value::TRUE, group.values())?;
         }
         Ok(())
     }
 
     /// Gives a row or a group to the sorter, which has its key.
     fn push<'v>(&mut self, mark: Value, values: impl Iterator<Item = Val<'v>>) -> Result<()> {
-        let values = std::iter::once(mark).chain(values);
-        let filled = values.chain(std::iter::repeat(Val::Null));
-        self.sorter.push(filled.take(self.width).map(Ok))
+        self.sorter.push(std::iter::once(mark).chain(values).map(Ok))
     }
 }
 
@@ -202,17 +199,70 @@ fn sorter<'a>(exec: &Exec<'a, '_>, width: usize) -> Sorter<'a> {
     Sorter::new(exec.room(), exec.shares().sort, width, false, u64::MAX)
 }
 
-/// Appends the row's keys to the sorter's.
-fn append_key(plan: &GroupPlan, ctx: &EvalCtx, sorter: &mut Sorter) -> Result<()> {
-    for key in &plan.keys {
-        let value = key.eval(ctx)?;
-        order_key(&value, &key.ty, false, sorter.key())?;
-        // Documents of one length are in no order, but rows of one group are to be neighbours.
-        if matches!(value, Val::Json(_)) {
-            sort_key(&value, &key.ty, sorter.key())?;
+/// The keys of rows as bytes, in the order of rows:
+///
+/// ```text
+///  first key │ second key │ … │ where each but the last ends, u32
+/// ```
+///
+/// No key is the beginning of another, so the ends decide nothing between rows, and where two rows begin to differ tells how many
+/// of their first keys are the same.
+struct Keys<'g> {
+    plan: &'g GroupPlan,
+    ends: Vec<u32>,
+}
+
+impl<'g> Keys<'g> {
+    fn new(plan: &'g GroupPlan) -> Keys<'g> {
+        Keys {
+            plan,
+            ends: Vec::new(),
         }
     }
-    Ok(())
+
+    /// Appends those of the row of `ctx`.
+    fn append(&mut self, ctx: &EvalCtx, out: &mut Vec<u8>) -> Result<()> {
+        let from = out.len();
+        self.ends.clear();
+        for key in &self.plan.keys {
+            if out.len() > from {
+                self.ends.push((out.len() - from) as u32);
+            }
+            let value = key.eval(ctx)?;
+            // Documents of one length are in no order, but rows of one group are to be neighbours.
+            if matches!(value, Val::Json(_)) {
+                order_key(&value, &key.ty, false, out)?;
+            }
+            sort_key(&value, &key.ty, out)?;
+        }
+        out.extend(self.ends.iter().flat_map(|end| end.to_be_bytes()));
+        Ok(())
+    }
+
+    /// How many of the first keys two rows have both.
+    fn shared(&self, a: &[u8], b: &[u8]) -> usize {
+        let (keys, same) = (self.plan.keys.len(), same_at_first(a, b));
+        if same == a.len() && same == b.len() {
+            return keys;
+        }
+        let ends = a[a.len() - 4 * (keys - 1)..].as_chunks().0.iter();
+        ends.take_while(|end| u32::from_be_bytes(**end) as usize <= same)
+            .count()
+    }
+}
+
+/// How many of the first bytes are the same.
+fn same_at_first(a: &[u8], b: &[u8]) -> usize {
+    let mut same = 0;
+    for (a, b) in a.as_chunks().0.iter().zip(b.as_chunks().0) {
+        let differ = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if differ != 0 {
+            return same + (differ.trailing_zeros() / 8) as usize;
+        }
+        same += 8;
+    }
+    let rest = a[same..].iter().zip(&b[same..]);
+    same + rest.take_while(|(a, b)| a == b).count()
 }
 
 /// Whether more is wanted of what is sorted.
@@ -223,53 +273,18 @@ fn go_on(flow: ScanControl, out: &mut dyn Output) -> Result<bool> {
     Ok(flow != ScanControl::Stop)
 }
 
-/// The keys of a row, one after the other.
-#[derive(Default)]
-struct Key {
-    bytes: Vec<u8>,
-    /// Where each begins.
-    starts: Vec<usize>,
-}
-
-impl Key {
-    fn read(&mut self, plan: &GroupPlan, ctx: &EvalCtx) -> Result<()> {
-        self.bytes.clear();
-        self.starts.clear();
-        for key in &plan.keys {
-            self.starts.push(self.bytes.len());
-            sort_key(&key.eval(ctx)?, &key.ty, &mut self.bytes)?;
-        }
-        Ok(())
-    }
-
-    /// How many of the first keys both have.
-    fn shared(&self, other: &Key) -> usize {
-        let pairs = self.bytes.iter().zip(&other.bytes);
-        let same = pairs.take_while(|(a, b)| a == b).count();
-        match same == self.bytes.len() && same == other.bytes.len() {
-            true => self.starts.len(),
-            // No key is the beginning of another.
-            false => self
-                .starts
-                .partition_point(|start| *start <= same)
-                .saturating_sub(1),
-        }
-    }
-}
-
 /// The groupings, by the number of their keys.
 struct Levels<'g, 'a> {
     plan: &'g GroupPlan,
     groups: Vec<Groups<'g, 'a>>,
     /// Not the finest level alone takes rows: for some aggregates all do.
     rows_to_all: bool,
-    /// A row's keys, and those of the row before.
-    key: Key,
-    current: Key,
-    /// What the row before was sorted by, if rows were.
-    sorted: Option<Vec<u8>>,
-    /// A row of the input that was put aside.
-    row: Vec<Value>,
+    keys: Keys<'g>,
+    /// The keys of a row, and of the row before.
+    key: Vec<u8>,
+    before: Vec<u8>,
+    /// Where the values of a row that was put aside stand.
+    slots: Slots,
 }
 
 impl Levels<'_, '_> {
@@ -281,19 +296,13 @@ impl Levels<'_, '_> {
         end: &mut End,
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
-        let flow = self.turn_to(ctx, scope, end, out)?;
-        self.add(ctx)?;
+        self.key.clear();
+        self.keys.append(ctx, &mut self.key)?;
+        let shared = self.keys.shared(&self.key, &self.before);
+        std::mem::swap(&mut self.key, &mut self.before);
+        let flow = self.end_above(shared, scope, end, out)?;
+        add(&mut self.groups, self.rows_to_all, ctx)?;
         Ok(flow)
-    }
-
-    /// Takes a row into the groups in hand.
-    fn add(&mut self, ctx: &EvalCtx) -> Result<()> {
-        let takes = match self.rows_to_all {
-            true => 0,
-            false => self.groups.len() - 1,
-        };
-        let mut takes = self.groups[takes..].iter_mut();
-        takes.try_for_each(|groups| groups.take_in_hand(ctx.row, ctx))
     }
 
     /// Takes a row that was put aside, as it comes in order of the key.
@@ -305,24 +314,15 @@ impl Levels<'_, '_> {
         end: &mut End,
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
-        let mut row = std::mem::take(&mut self.row);
-        for (slot, value) in self.plan.slots.iter().zip(values) {
-            row[*slot].clone_from(value);
-        }
-        let joined = JoinedRow {
-            values: &row,
+        let flow = self.turn_to(key, scope, end, out)?;
+        let row = &WindowRow {
+            slots: &self.slots,
+            values,
+            fresh: &[],
             outer: scope.outer,
         };
-        let ctx = EvalCtx {
-            row: &joined,
-            env: scope.env,
-        };
-        let flow = match self.is_of_row_before(key) {
-            true => ScanControl::Next,
-            false => self.turn_to(&ctx, scope, end, out)?,
-        };
-        self.add(&ctx)?;
-        self.row = row;
+        let ctx = EvalCtx { row, env: scope.env };
+        add(&mut self.groups, self.rows_to_all, &ctx)?;
         Ok(flow)
     }
 
@@ -335,11 +335,7 @@ impl Levels<'_, '_> {
         end: &mut End,
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
-        let row = &part.row(self.plan, scope);
-        let flow = match self.is_of_row_before(key) {
-            true => ScanControl::Next,
-            false => self.turn_to(&EvalCtx { row, env: scope.env }, scope, end, out)?,
-        };
+        let flow = self.turn_to(key, scope, end, out)?;
         let finest = self.groups.len() - 1;
         self.groups[finest].merge_in_hand(part, &[Merging::States, Merging::Numbers], scope)?;
         if self.rows_to_all {
@@ -349,28 +345,20 @@ impl Levels<'_, '_> {
         Ok(flow)
     }
 
-    /// Whether the key is that of the row before, so that no group ends.
-    fn is_of_row_before(&mut self, key: &[u8]) -> bool {
-        let same = self.sorted.as_deref() == Some(key);
-        if !same {
-            let sorted = self.sorted.get_or_insert_default();
-            sorted.clear();
-            sorted.extend_from_slice(key);
-        }
-        same
-    }
-
-    /// Ends the groups that a row is not part of.
+    /// Ends the groups that a row of such keys is not part of.
     fn turn_to(
         &mut self,
-        ctx: &EvalCtx,
+        key: &[u8],
         scope: QueryScope,
         end: &mut End,
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
-        self.key.read(self.plan, ctx)?;
-        let shared = self.key.shared(&self.current);
-        std::mem::swap(&mut self.key, &mut self.current);
+        let shared = self.keys.shared(key, &self.before);
+        if shared == self.plan.keys.len() {
+            return Ok(ScanControl::Next);
+        }
+        self.before.clear();
+        self.before.extend_from_slice(key);
         self.end_above(shared, scope, end, out)
     }
 
@@ -384,11 +372,12 @@ impl Levels<'_, '_> {
     ) -> Result<ScanControl> {
         let mut flow = ScanControl::Next;
         for level in (keys + 1..self.groups.len()).rev() {
-            let Some(group) = self.groups[level].end(scope.env)? else {
+            let (coarser, finer) = self.groups.split_at_mut(level);
+            let Some(group) = finer[0].in_hand() else {
                 continue;
             };
-            self.groups[level - 1].merge_in_hand(&group, &[Merging::States], scope)?;
-            match self.groups[level].emit(group, scope, end, out)? {
+            coarser[level - 1].merge_in_hand(group, &[Merging::States], scope)?;
+            match finer[0].end(scope, end, out)? {
                 ScanControl::Stop => return Ok(ScanControl::Stop),
                 ScanControl::Pause => flow = ScanControl::Pause,
                 ScanControl::Next => {}
@@ -405,4 +394,33 @@ impl Levels<'_, '_> {
             false => Ok(flow),
         }
     }
+}
+
+/// Takes a row into the groups in hand, the last of which are of the finest level. An aggregate reads it once: of all levels, or of the
+/// finest alone if the coarser ones take what that has come to.
+fn add(groups: &mut [Groups], rows_to_all: bool, ctx: &EvalCtx) -> Result<()> {
+    let Some((finest, coarser)) = groups.split_last_mut() else {
+        return Ok(());
+    };
+    finest.open(ctx.row);
+    if rows_to_all {
+        coarser.iter_mut().for_each(|groups| groups.open(ctx.row));
+    }
+    for (n, aggregate) in finest.plan().aggregates.iter().enumerate() {
+        match aggregate.merging() {
+            Merging::States => finest.update_in_hand(n, ctx)?,
+            Merging::Numbers => {
+                if let Some(number) = aggregate.number(ctx)? {
+                    finest.add_number(n, number);
+                    coarser.iter_mut().for_each(|groups| groups.add_number(n, number));
+                }
+            }
+            Merging::No => {
+                finest.update_in_hand(n, ctx)?;
+                let mut coarser = coarser.iter_mut();
+                coarser.try_for_each(|groups| groups.update_in_hand(n, ctx))?;
+            }
+        }
+    }
+    Ok(())
 }

@@ -61,7 +61,7 @@ impl<'a> JoinedRow<'a> {
     }
 }
 
-/// Where each slot stands among the values of a row on its way through window functions.
+/// Where each slot stands among the values of a row on its way through window functions, or of one that was put aside.
 pub struct Slots {
     columns: Vec<Option<usize>>,
     finished: Vec<Option<usize>>,

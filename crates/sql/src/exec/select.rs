@@ -360,13 +360,10 @@ impl<'g, 'a> Grouped<'g, 'a> {
             if arg.eval(ctx)?.is_null() {
                 return Ok(ScanControl::Next);
             }
-            groups.take(ctx.row, ctx)?;
+            groups.take(ctx, scope, end, out)?;
             return Ok(ScanControl::Stop);
         }
-        match groups.take(ctx.row, ctx)? {
-            Some(group) => groups.emit(group, scope, end, out),
-            None => Ok(ScanControl::Next),
-        }
+        groups.take(ctx, scope, end, out)
     }
 
     /// The input has ended: the rest of the groups goes on.

@@ -4,9 +4,8 @@
 //!  record   key length u32 │ row length u32 │ key │ row
 //!  row      a value behind the other: a byte for its kind, then
 //!           integers, floats  8 bytes        texts      length u32, bytes
-//!           small integers    4 bytes
-//!           dates and times   8 bytes, and   decimals   scale, coefficient 16 bytes; or its digits as a text
-//!                             the digits shown
+//!           small integers    4 bytes        decimals   scale, coefficient 8 or 16 bytes; or its digits as a text
+//!           dates and times   8 bytes, and the digits shown
 //! ```
 //!
 //! Nothing of it outlives the statement, so there is no version.
@@ -39,6 +38,7 @@ mod kind {
     pub const MEMBER: u8 = 11;
     pub const JSON: u8 = 12;
     pub const SMALL_INT: u8 = 13;
+    pub const SMALL_DECIMAL: u8 = 14;
 }
 
 fn damaged() -> SqlError {
@@ -72,10 +72,16 @@ pub fn encode_value(value: &Val, out: &mut Vec<u8>) {
         Val::Float(v) => fixed(kind::FLOAT, &v.to_le_bytes()),
         Val::Double(v) => fixed(kind::DOUBLE, &v.to_le_bytes()),
         Val::Decimal(v) => match v.coefficient() {
-            Some(coefficient) => {
-                fixed(kind::DECIMAL, &[v.scale()]);
-                out.extend_from_slice(&coefficient.to_le_bytes());
-            }
+            Some(coefficient) => match i64::try_from(coefficient) {
+                Ok(small) => {
+                    fixed(kind::SMALL_DECIMAL, &[v.scale()]);
+                    out.extend_from_slice(&small.to_le_bytes());
+                }
+                Err(_) => {
+                    fixed(kind::DECIMAL, &[v.scale()]);
+                    out.extend_from_slice(&coefficient.to_le_bytes());
+                }
+            },
             None => {
                 fixed(kind::BIG_DECIMAL, &[]);
                 put_text(v.to_string().as_bytes(), out);
@@ -139,42 +145,50 @@ impl<'b> Rest<'b> {
         Ok(Cow::Owned(text.to_vec()))
     }
 
-    fn value(&mut self) -> Result<Value> {
-        Ok(match self.u8()? {
-            kind::NULL => Val::Null,
-            kind::INT => Val::Int(self.u64()? as i64),
-            kind::SMALL_INT => Val::Int(i64::from(i32::from_le_bytes(self.array()?))),
-            kind::UINT => Val::UInt(self.u64()?),
-            kind::FLOAT => Val::Float(f32::from_le_bytes(self.array()?)),
-            kind::DOUBLE => Val::Double(f64::from_le_bytes(self.array()?)),
+    /// Appends the next value to a row. Each kind is put in its place there, for a value that is handed on is copied at each hand.
+    #[inline]
+    fn value(&mut self, row: &mut Vec<Value>) -> Result<()> {
+        match self.u8()? {
+            kind::NULL => row.push(Val::Null),
+            kind::INT => row.push(Val::Int(self.u64()? as i64)),
+            kind::SMALL_INT => row.push(Val::Int(i64::from(i32::from_le_bytes(self.array()?)))),
+            kind::UINT => row.push(Val::UInt(self.u64()?)),
+            kind::FLOAT => row.push(Val::Float(f32::from_le_bytes(self.array()?))),
+            kind::DOUBLE => row.push(Val::Double(f64::from_le_bytes(self.array()?))),
             kind::DECIMAL => {
                 let scale = self.u8()?;
-                Val::Decimal(Decimal::new(i128::from_le_bytes(self.array()?), scale))
+                row.push(Val::Decimal(Decimal::new(
+                    i128::from_le_bytes(self.array()?),
+                    scale,
+                )))
+            }
+            kind::SMALL_DECIMAL => {
+                let scale = self.u8()?;
+                row.push(Val::Decimal(Decimal::new(i128::from(self.u64()? as i64), scale)))
             }
             kind::BIG_DECIMAL => {
                 let digits = std::str::from_utf8(self.text()?).map_err(|_| damaged())?;
-                Val::Decimal(Decimal::parse(digits).ok_or_else(damaged)?)
+                row.push(Val::Decimal(Decimal::parse(digits).ok_or_else(damaged)?))
             }
-            kind::TEXT => Val::Str(self.owned_text()?),
-            kind::JSON => Val::Json(self.owned_text()?),
-            kind::DATE => Val::Date(Date::unpack(self.u64()?)),
+            kind::TEXT => row.push(Val::Str(self.owned_text()?)),
+            kind::JSON => row.push(Val::Json(self.owned_text()?)),
+            kind::DATE => row.push(Val::Date(Date::unpack(self.u64()?))),
             kind::TIME => {
                 let micros = self.u64()? as i64;
-                Val::Time(Time {
-                    micros,
-                    fsp: self.u8()?,
-                })
+                let fsp = self.u8()?;
+                row.push(Val::Time(Time { micros, fsp }));
             }
             kind::DATE_TIME => {
                 let packed = self.u64()?;
-                Val::DateTime(DateTime::unpack(packed, self.u8()?))
+                row.push(Val::DateTime(DateTime::unpack(packed, self.u8()?)))
             }
             kind::MEMBER => {
                 let number = self.u64()?;
-                Val::Member(number, self.owned_text()?)
+                row.push(Val::Member(number, self.owned_text()?))
             }
             _ => return Err(damaged()),
-        })
+        }
+        Ok(())
     }
 }
 
@@ -183,7 +197,7 @@ pub fn decode(bytes: &[u8], row: &mut Vec<Value>) -> Result<()> {
     row.clear();
     let mut rest = Rest(bytes);
     while !rest.0.is_empty() {
-        row.push(rest.value()?);
+        rest.value(row)?;
     }
     Ok(())
 }

@@ -167,6 +167,7 @@ fn every_kind_of_value_comes_back_from_a_spool() {
         Value::Float(-1.5),
         Value::Double(1e300),
         Value::Decimal(Decimal::parse("-12.340").unwrap()),
+        Value::Decimal(Decimal::parse("-1234567890123456789012.3").unwrap()),
         Value::Decimal(big.mul(&big)),
         Value::string(""),
         Value::string(vec![0xff; 70_000]),

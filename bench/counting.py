@@ -10,9 +10,10 @@ A server of each build has the same tables. Stock sysbench runs on them in turns
 kernel's share for it included (/proc/PID/stat), is divided by its transactions. A round is a pair, and the price is the median of the pairs'
 ratios, with the quartiles beside it: what else the machine does meets both.
 
-`--instructions` counts instead, with valgrind's callgrind: the instructions outside the kernel that a transaction takes, from the
-difference of two lengths of one run, so that what login and preparation take is no part. They depend on no noise, and say nothing of the kernel, nor
-that a locked instruction takes longer than others.
+`--instructions` counts instead, with valgrind's callgrind: the instructions outside the kernel that a transaction takes in the thread of its
+connection, from the difference of two lengths of one run, so that what login and preparation take is no part, nor what other threads do
+meanwhile. They depend on no noise, and say nothing of the kernel, nor that a locked instruction takes longer than others, nor of the clock as it is:
+under valgrind it is read by a system call.
 """
 import argparse
 import os
@@ -43,7 +44,7 @@ class Build:
         self.program = program.resolve()
         if options.instructions:
             wrapper = self.server.home / "under-callgrind"
-            wrapper.write_text(f'#!/bin/sh\nexec valgrind --tool=callgrind --instr-atstart=no "{self.program}" "$@"\n')
+            wrapper.write_text(f'#!/bin/sh\nexec valgrind --tool=callgrind --instr-atstart=no --separate-threads=yes "{self.program}" "$@"\n')
             wrapper.chmod(0o755)
             self.program = wrapper
 
@@ -74,7 +75,7 @@ class Build:
         return (now[0] - before[0]) / count, (now[1] - before[1]) / count
 
     def instructions(self, workload: str) -> float:
-        """Of a transaction, outside the kernel."""
+        """Of a transaction, outside the kernel, in the connection's thread."""
         events = self.options.events or EVENTS.get(workload, 500)
         self.run(workload, 1, "--time=0", "--events=50")
         short, long = (self._counted(workload, events * times) for times in (1, 3))
@@ -87,10 +88,15 @@ class Build:
         control("-i", "on")
         self.run(workload, 1, "--time=0", f"--events={events}")
         control("-i", "off")
+        for written in self.dumps():
+            written.unlink()
         control("-d")
-        written = sorted(self.server.home.glob("callgrind.out.*"), key=lambda path: path.stat().st_mtime)
-        # The summary in front is of what ran since instrumentation ended.
-        return int(re.search(r"^totals: (\d+)", written[-1].read_text(), re.MULTILINE).group(1))
+        # There is one for each thread, and the connection's has done most. The summary in front is of what ran since
+        # instrumentation ended.
+        return max(int(re.search(r"^totals: (\d+)", written.read_text(), re.MULTILINE).group(1)) for written in self.dumps())
+
+    def dumps(self) -> list[Path]:
+        return list(self.server.home.glob("callgrind.out.*-*"))
 
 
 def in_turns(builds: list[Build], workload: str, options: argparse.Namespace) -> None:

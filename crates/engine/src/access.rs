@@ -6,6 +6,7 @@
 use crate::error::Result;
 use crate::failpoint;
 use crate::ids::IndexNo;
+use crate::kernel::Counter;
 use crate::lock::DuplicateLock;
 use crate::schema::{Datum, RowBuf};
 use crate::table::{Action, Flow, Keep, RangeScan, Read, RowView, Table, TableUsage};
@@ -24,7 +25,7 @@ impl Table {
         let mut txn = txn.txn();
         let found = self.get_row(&mut txn, index, key, read, f)?;
         if found {
-            txn.kernel.counters.add(|c| &c.rows_read, 1);
+            txn.kernel.counters.add(Counter::RowsRead, 1);
             self.usage.read(Some(index), 1);
         }
         Ok(found)

@@ -10,7 +10,7 @@ use crate::disk::overlay::Overlay;
 use crate::disk::real::RealDisk;
 use crate::error::{Error, Result};
 use crate::ids::{Isolation, Lsn, PAGE_SIZE, TableId, TxnId};
-use crate::kernel::{HistoryExcess, HistoryLimits, Kernel, ViewInfo};
+use crate::kernel::{Counter, HistoryExcess, HistoryLimits, Kernel, ViewInfo};
 use crate::lock::{DeadlockInfo, LockInfo, LockWaitInfo, TransactionInfo};
 use crate::log::OnFailure;
 use crate::mvcc::{HotRow, SAMPLE_EVERY};
@@ -553,8 +553,8 @@ impl Engine {
             open_views: mvcc.views.open_count() as u64,
             oldest_view: mvcc.oldest_view(),
             active_writers: mvcc.writers.count(),
-            commits: kernel.counters.sum(|c| &c.commits),
-            rollbacks: kernel.counters.sum(|c| &c.rollbacks),
+            commits: kernel.counters.sum(Counter::Commits),
+            rollbacks: kernel.counters.sum(Counter::Rollbacks),
             history_length: mvcc.queue.transactions(),
             history_age_s: history_age(kernel),
             version_bytes: kernel.version_bytes(),
@@ -566,10 +566,10 @@ impl Engine {
             row_lock_time_ms: count(&kernel.locks.stats.wait_ms),
             row_lock_time_max_ms: count(&kernel.locks.stats.wait_ms_max),
             deadlocks: count(&kernel.locks.stats.deadlocks),
-            rows_read: kernel.counters.sum(|c| &c.rows_read),
-            rows_inserted: kernel.counters.sum(|c| &c.rows_inserted),
-            rows_updated: kernel.counters.sum(|c| &c.rows_updated),
-            rows_deleted: kernel.counters.sum(|c| &c.rows_deleted),
+            rows_read: kernel.counters.sum(Counter::RowsRead),
+            rows_inserted: kernel.counters.sum(Counter::RowsInserted),
+            rows_updated: kernel.counters.sum(Counter::RowsUpdated),
+            rows_deleted: kernel.counters.sum(Counter::RowsDeleted),
         }
     }
 

@@ -1,79 +1,151 @@
 //! Counters that every statement adds to, kept apart by thread.
 //!
-//! A single counter would be a cache line that each core must fetch from another for every statement. Here threads are
-//! spread over some copies of the counters, each on lines of its own; an addition goes to the thread's copy, and
-//! reading sums all of them. Two threads may share a copy, so its counters are atomic all the same.
+//! A single counter would be a cache line that each core must fetch from another for every statement, and whose every addition must
+//! be a locked instruction. Here each thread has a copy of the counters, a *stripe*, on lines of its own; an addition goes to the
+//! thread's stripe, and reading sums all of them. Stripes go by the [number](tally::own_number) of the thread, which it alone has
+//! while it lives, so it adds with a plain load and store. A thread that takes the number over comes after the one before, and sees
+//! what that has stored. Threads beyond [`OWN`] share some more stripes, with locked instructions.
+//!
+//! Memory for stripes is made in blocks, when the first thread of a block counts: it goes by how many threads there were at one time.
+//!
+//! ```text
+//!   block    0            1                  8, shared
+//!          ┌──┬──┬ ─ ┬──┐┌──┬──┬ ─ ┬──┐    ┌──┬──┬ ─ ┬──┐
+//!   thread │ 0│ 1│…  │31││32│33│…  │63│ …  │256, 288, 320 …
+//!          └──┴──┴ ─ ┴──┘└──┴──┴ ─ ┴──┘    └──┴──┴ ─ ┴──┘
+//! ```
 
 use crate::COUNTED;
+use crate::tally;
 use crossbeam_utils::CachePadded;
-use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// As many as cores are likely to add at once.
-pub(crate) const STRIPES: usize = 32;
+const BLOCK: usize = 32;
+/// Threads that do not share a stripe with others.
+const OWN: usize = 256;
+const SHARED: usize = OWN / BLOCK;
+/// Counters that lie in lines of their own: as many as two lines of 64 bytes have, which processors fetch together.
+const LINE: usize = 16;
 
-/// A set of counters, `C`, in several copies.
-#[derive(Default)]
-pub struct Striped<C>([CachePadded<C>; STRIPES]);
+type Line = CachePadded<[AtomicU64; LINE]>;
 
-static NEXT: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    static OWN: Cell<usize> = const { Cell::new(usize::MAX) };
+/// Counters by number, in a stripe for each thread.
+pub(crate) struct Striped {
+    /// Of a stripe.
+    lines: usize,
+    blocks: [OnceLock<Box<[Line]>>; SHARED + 1],
 }
 
-/// The number of the copies that this thread adds to.
-#[inline]
-pub(crate) fn stripe() -> usize {
-    let mut at = OWN.get();
-    if at == usize::MAX {
-        at = NEXT.fetch_add(1, Ordering::Relaxed) % STRIPES;
-        OWN.set(at);
-    }
-    at
-}
-
-impl<C> Striped<C> {
-    /// The copy to add to.
-    #[inline]
-    pub fn own(&self) -> &C {
-        &self.0[stripe()]
-    }
-
-    /// Adds to one of the counters in the thread's copy.
-    #[inline]
-    pub(crate) fn add(&self, counter: impl Fn(&C) -> &AtomicU64, more: u64) {
-        if COUNTED {
-            counter(self.own()).fetch_add(more, Ordering::Relaxed);
+impl Striped {
+    /// So many counters, all 0. They take no memory until they are used.
+    pub fn new(counters: usize) -> Striped {
+        Striped {
+            lines: counters.div_ceil(LINE),
+            blocks: [const { OnceLock::new() }; SHARED + 1],
         }
     }
 
-    /// What has been added to one of the counters.
-    pub fn sum(&self, counter: impl Fn(&C) -> &AtomicU64) -> u64 {
-        self.0
-            .iter()
-            .map(|stripe| counter(stripe).load(Ordering::Relaxed))
-            .fold(0, u64::wrapping_add)
+    /// Adds to a counter.
+    #[inline]
+    pub fn add(&self, counter: usize, more: u64) {
+        if !COUNTED {
+            return;
+        }
+        match tally::own_number() {
+            Some(number) if number < OWN => {
+                let own = self.counter(number / BLOCK, number, counter);
+                // This thread alone adds. Relaxed: a count says nothing about other memory.
+                let sum = own.load(Ordering::Relaxed).wrapping_add(more);
+                own.store(sum, Ordering::Relaxed);
+            }
+            number => self.add_shared(number.unwrap_or(0), counter, more),
+        }
+    }
+
+    #[cold]
+    fn add_shared(&self, number: usize, counter: usize, more: u64) {
+        let shared = self.counter(SHARED, number, counter);
+        shared.fetch_add(more, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn counter(&self, block: usize, number: usize, counter: usize) -> &AtomicU64 {
+        let lines = self.blocks[block].get_or_init(|| self.make());
+        &lines[number % BLOCK * self.lines + counter / LINE][counter % LINE]
+    }
+
+    #[cold]
+    fn make(&self) -> Box<[Line]> {
+        (0..BLOCK * self.lines).map(|_| Line::default()).collect()
+    }
+
+    /// What has been added to a counter. Never less than before.
+    pub fn sum(&self, counter: usize) -> u64 {
+        let blocks = self.blocks.iter().filter_map(OnceLock::get);
+        let stripes = blocks.flat_map(|block| block.chunks(self.lines));
+        let of = |stripe: &[Line]| stripe[counter / LINE][counter % LINE].load(Ordering::Relaxed);
+        stripes.map(of).fold(0, u64::wrapping_add)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn nothing_is_lost_between_threads() {
-        let counters: Striped<[AtomicU64; 2]> = Striped::default();
+        let counters = Striped::new(LINE + 1);
         std::thread::scope(|scope| {
-            for _ in 0..3 * STRIPES / 2 {
+            for _ in 0..3 * BLOCK / 2 {
+                scope.spawn(|| (0..1000).for_each(|_| counters.add(LINE, 2)));
+            }
+        });
+        assert_eq!(counters.sum(0), 0);
+        assert_eq!(counters.sum(LINE), (3 * BLOCK as u64 / 2) * 2000);
+    }
+
+    #[test]
+    fn nothing_is_lost_by_those_that_share_a_stripe() {
+        let (counters, threads) = (Striped::new(1), OWN + 2 * BLOCK);
+        let all_there = Barrier::new(threads);
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
                 scope.spawn(|| {
-                    for _ in 0..1000 {
-                        counters.own()[1].fetch_add(2, Ordering::Relaxed);
-                    }
+                    counters.add(0, 1);
+                    all_there.wait();
+                    (0..100).for_each(|_| counters.add(0, 1));
                 });
             }
         });
-        assert_eq!(counters.sum(|c| &c[0]), 0);
-        assert_eq!(counters.sum(|c| &c[1]), (3 * STRIPES as u64 / 2) * 2000);
+        assert_eq!(counters.sum(0), threads as u64 * 101);
+        assert!(counters.blocks.iter().all(|block| block.get().is_some()));
+    }
+
+    #[test]
+    fn nothing_is_lost_by_threads_that_take_a_number_over() {
+        let (counters, is_over) = (Striped::new(1), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let mut before = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    let now = counters.sum(0);
+                    assert!(now >= before, "{now} after {before}");
+                    before = now;
+                }
+            });
+            for _ in 0..200 {
+                std::thread::scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|| (0..50).for_each(|_| counters.add(0, 1)));
+                    }
+                });
+            }
+            is_over.store(true, Ordering::Relaxed);
+            reader.join().unwrap();
+        });
+        assert_eq!(counters.sum(0), 200 * 4 * 50);
     }
 }

@@ -3,6 +3,9 @@
 //! Each thread adds to a slot of its own with a plain load and store. A slot outlives its thread: the next thread that begins takes
 //! it over with what it has counted, so a sum over all slots has each count once, and there are never more slots than there
 //! were threads at one time. The counts are of the process, whatever stores it has open.
+//!
+//! Slots are numbered from 0 on, and the lowest free one is taken, so that others who keep something by thread can go by the
+//! [number](own_number).
 
 use crate::COUNTED;
 use crossbeam_utils::CachePadded;
@@ -25,7 +28,21 @@ pub enum Event {
 
 const EVENTS: usize = 4;
 
-type Slot = CachePadded<[AtomicU64; EVENTS]>;
+type Slot = CachePadded<Numbered>;
+
+struct Numbered {
+    counts: [AtomicU64; EVENTS],
+    number: usize,
+}
+
+impl Numbered {
+    const fn new(number: usize) -> Numbered {
+        Numbered {
+            counts: [const { AtomicU64::new(0) }; EVENTS],
+            number,
+        }
+    }
+}
 
 #[derive(Default)]
 struct Slots {
@@ -40,7 +57,7 @@ static SLOTS: Mutex<Slots> = Mutex::new(Slots {
 });
 
 /// What threads count in that have given their slot back already, and that others may use at the same time.
-static LATE: Slot = CachePadded::new([const { AtomicU64::new(0) }; EVENTS]);
+static LATE: Slot = CachePadded::new(Numbered::new(usize::MAX));
 
 /// Gives the thread's slot back when the thread ends.
 struct Return;
@@ -67,7 +84,7 @@ pub(crate) fn count(event: Event, more: u64) {
     }
     match OWN.get() {
         Some(slot) => {
-            let counter = &slot[event as usize];
+            let counter = &slot.counts[event as usize];
             // This thread alone adds. Relaxed: a count says nothing about other memory.
             let now = counter.load(Ordering::Relaxed).wrapping_add(more);
             counter.store(now, Ordering::Relaxed);
@@ -78,27 +95,46 @@ pub(crate) fn count(event: Event, more: u64) {
 
 #[cold]
 fn count_first(event: Event, more: u64) {
-    if RETURN.try_with(|_| ()).is_err() {
-        LATE[event as usize].fetch_add(more, Ordering::Relaxed);
-        return;
+    match begin() {
+        Some(_) => count(event, more),
+        None => drop(LATE.counts[event as usize].fetch_add(more, Ordering::Relaxed)),
     }
-    let slot = {
-        let mut slots = SLOTS.lock();
-        slots.free.pop().unwrap_or_else(|| {
-            let slot: &'static Slot = Box::leak(Box::default());
-            slots.all.push(slot);
-            slot
-        })
+}
+
+/// The number of this thread: no other has it as long as this one lives. A thread that takes it over comes after all that this one
+/// has done, since both hold the lock of the slots meanwhile. `None` as the thread ends: it may have given its number back.
+#[inline]
+pub fn own_number() -> Option<usize> {
+    match OWN.get() {
+        Some(slot) => Some(slot.number),
+        None => begin().map(|slot| slot.number),
+    }
+}
+
+/// Gives this thread a slot, unless it has given one back already.
+#[cold]
+fn begin() -> Option<&'static Slot> {
+    RETURN.try_with(|_| ()).ok()?;
+    let mut slots = SLOTS.lock();
+    let lowest = (0..slots.free.len()).min_by_key(|at| slots.free[*at].number);
+    let slot = match lowest {
+        Some(at) => slots.free.swap_remove(at),
+        None => {
+            let new = CachePadded::new(Numbered::new(slots.all.len()));
+            let new: &'static Slot = Box::leak(Box::new(new));
+            slots.all.push(new);
+            new
+        }
     };
     OWN.set(Some(slot));
-    count(event, more);
+    Some(slot)
 }
 
 /// How often it has happened, in all threads.
 pub fn sum(event: Event) -> u64 {
     let slots = SLOTS.lock();
     let all = slots.all.iter().copied().chain([&LATE]);
-    all.map(|slot| slot[event as usize].load(Ordering::Relaxed))
+    all.map(|slot| slot.counts[event as usize].load(Ordering::Relaxed))
         .fold(0, u64::wrapping_add)
 }
 
@@ -117,5 +153,22 @@ mod tests {
         // Other tests may be counting meanwhile.
         assert!(sum(Event::PageCreated) >= before + 1000);
         assert!(SLOTS.lock().all.len() < 100);
+    }
+
+    #[test]
+    fn threads_that_live_at_one_time_have_different_numbers() {
+        let barrier = std::sync::Barrier::new(20);
+        let numbers: Vec<usize> = std::thread::scope(|scope| {
+            let number = || {
+                barrier.wait();
+                let own = own_number().unwrap();
+                barrier.wait();
+                own
+            };
+            let threads: Vec<_> = (0..20).map(|_| scope.spawn(number)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let different: std::collections::BTreeSet<_> = numbers.iter().collect();
+        assert_eq!(different.len(), 20);
     }
 }

@@ -1,13 +1,38 @@
-//! Counters of what transactions did, one copy per stripe (see [`Striped`](crate::Striped)).
+//! Counters of what transactions did, kept apart by thread (see [`Striped`]).
 
-use std::sync::atomic::AtomicU64;
+use crate::striped::Striped;
 
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub commits: AtomicU64,
-    pub rollbacks: AtomicU64,
-    pub rows_read: AtomicU64,
-    pub rows_inserted: AtomicU64,
-    pub rows_updated: AtomicU64,
-    pub rows_deleted: AtomicU64,
+/// What is counted.
+#[derive(Clone, Copy)]
+pub(crate) enum Counter {
+    /// Commits of transactions that have written.
+    Commits,
+    /// Rollbacks of transactions that have written.
+    Rollbacks,
+    RowsRead,
+    RowsInserted,
+    RowsUpdated,
+    RowsDeleted,
+}
+
+const COUNTERS: usize = Counter::RowsDeleted as usize + 1;
+
+/// The counters of an engine.
+pub(crate) struct Counters(Striped);
+
+impl Default for Counters {
+    fn default() -> Counters {
+        Counters(Striped::new(COUNTERS))
+    }
+}
+
+impl Counters {
+    #[inline]
+    pub fn add(&self, counter: Counter, more: u64) {
+        self.0.add(counter as usize, more);
+    }
+
+    pub fn sum(&self, counter: Counter) -> u64 {
+        self.0.sum(counter as usize)
+    }
 }

@@ -7,7 +7,7 @@ mod counters;
 mod history;
 mod owners;
 
-pub(crate) use counters::Counters;
+pub(crate) use counters::{Counter, Counters};
 pub use history::{HistoryExcess, HistoryLimits, ViewInfo};
 pub(crate) use owners::Owners;
 
@@ -16,7 +16,6 @@ use crate::lock::{Locks, UniqueKeys};
 use crate::mvcc::Mvcc;
 use crate::spool::SpoolSpace;
 use crate::store::Store;
-use crate::striped::Striped;
 use history::History;
 use std::sync::Arc;
 
@@ -29,7 +28,7 @@ pub(crate) struct Kernel {
     pub owners: Owners,
     pub history: History,
     pub spools: Arc<SpoolSpace>,
-    pub counters: Striped<Counters>,
+    pub counters: Counters,
     /// Every write fails.
     pub read_only: bool,
 }
@@ -46,7 +45,7 @@ impl Kernel {
             locks,
             unique: UniqueKeys::new(),
             history: History::default(),
-            counters: Striped::default(),
+            counters: Counters::default(),
             read_only,
         }
     }

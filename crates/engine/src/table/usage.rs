@@ -1,14 +1,9 @@
-//! How often the rows of a table were read by each of its indexes, and changed: one copy of the counters per stripe (see
-//! [`Striped`](crate::Striped)), made when the table is used first. They begin anew with every change of its definition.
+//! How often the rows of a table were read by each of its indexes, and changed, kept apart by thread (see [`Striped`]). They begin anew
+//! with every change of its definition.
 
-use crate::COUNTED;
 use crate::ids::IndexNo;
-use crate::striped::{STRIPES, stripe};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Counters that lie in lines of their own: as many as two lines of 64 bytes have, which processors fetch together.
-const ALIGNED: usize = 16;
+use crate::striped::Striped;
+use parking_lot::Mutex;
 
 /// What is counted first; reads by each index follow.
 #[derive(Clone, Copy)]
@@ -38,38 +33,23 @@ pub struct TableUsage {
 
 pub(crate) struct Usage {
     indexes: usize,
-    counters: OnceLock<Box<[AtomicU64]>>,
+    counters: Striped,
+    /// By counter, what is not shown; empty: all is.
+    unseen: Mutex<Vec<u64>>,
 }
 
 impl Usage {
     pub fn new(indexes: usize) -> Usage {
         Usage {
             indexes,
-            counters: OnceLock::new(),
+            counters: Striped::new(READ_BY_INDEX + indexes),
+            unseen: Mutex::default(),
         }
-    }
-
-    fn stride(&self) -> usize {
-        (READ_BY_INDEX + self.indexes).next_multiple_of(ALIGNED)
-    }
-
-    #[cold]
-    fn make(&self) -> Box<[AtomicU64]> {
-        (0..STRIPES * self.stride()).map(|_| AtomicU64::new(0)).collect()
-    }
-
-    #[inline]
-    fn add(&self, counter: usize, more: u64) {
-        if !COUNTED {
-            return;
-        }
-        let counters = self.counters.get_or_init(|| self.make());
-        counters[stripe() * self.stride() + counter].fetch_add(more, Ordering::Relaxed);
     }
 
     #[inline]
     pub fn changed(&self, change: Change) {
-        self.add(change as usize, 1);
+        self.counters.add(change as usize, 1);
     }
 
     #[inline]
@@ -78,23 +58,22 @@ impl Usage {
             Some(index) if index < self.indexes => READ_BY_INDEX + index,
             _ => READ_WITHOUT_INDEX,
         };
-        self.add(counter, rows);
+        self.counters.add(counter, rows);
     }
 
-    /// A row that is counted meanwhile may be lost.
+    /// What [`Usage::sums`] returns begins anew. The counters go on, as they are the threads' that add.
     pub fn begin_anew(&self) {
-        let counters = self.counters.get().into_iter().flatten();
-        counters.for_each(|counter| counter.store(0, Ordering::Relaxed));
+        let mut unseen = self.unseen.lock();
+        *unseen = (0..READ_BY_INDEX + self.indexes)
+            .map(|counter| self.counters.sum(counter))
+            .collect();
     }
 
     pub fn sums(&self) -> TableUsage {
-        let sum = |counter: usize| match self.counters.get() {
-            None => 0,
-            Some(counters) => {
-                let stripes = counters.chunks(self.stride());
-                let of = stripes.map(|stripe| stripe[counter].load(Ordering::Relaxed));
-                of.fold(0, u64::wrapping_add)
-            }
+        let unseen = self.unseen.lock();
+        let sum = |counter: usize| {
+            let unseen = unseen.get(counter).copied().unwrap_or(0);
+            self.counters.sum(counter).wrapping_sub(unseen)
         };
         TableUsage {
             inserted: sum(Change::Inserted as usize),
@@ -127,7 +106,9 @@ mod tests {
         });
         let sums = usage.sums();
         usage.begin_anew();
-        assert_eq!(usage.sums().read_by_index, [0; 20]);
+        assert_eq!(usage.sums(), Usage::new(20).sums());
+        usage.read(Some(3), 1);
+        assert_eq!(usage.sums().read_by_index.iter().sum::<u64>(), 1);
         assert_eq!((sums.read_by_index[19], sums.read_by_index[0]), (80, 0));
         assert_eq!(
             (sums.read_without_index, sums.deleted, sums.updated),

@@ -6,6 +6,7 @@ use super::super::reader::{Reader, ScanRange};
 use super::super::row::RowView;
 use super::{Show, in_order};
 use crate::error::Result;
+use crate::kernel::Counter;
 use crate::txn::Sight;
 
 impl Reader<'_> {
@@ -41,7 +42,7 @@ impl Reader<'_> {
                 .scan_both(rest, STRETCH, &|_| true, &mut visit)
                 .map(|()| None);
         }
-        self.kernel.counters.add(|c| &c.rows_read, rows);
+        self.kernel.counters.add(Counter::RowsRead, rows);
         done.map(|_| ())
     }
 }

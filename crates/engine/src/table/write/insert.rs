@@ -10,6 +10,7 @@ use super::super::{Action, Change, Table};
 use super::{FoundBy, Writer};
 use crate::error::{Error, Result};
 use crate::ids::IndexNo;
+use crate::kernel::Counter;
 use crate::lock::{DuplicateLock, IndexLocks, LockKey, LockType, LockWait};
 use crate::mvcc::Address;
 use crate::schema::Datum;
@@ -99,7 +100,7 @@ impl Writer<'_, '_> {
             })?;
         }
         self.txn.changed.inserted += 1;
-        self.txn.kernel.counters.add(|c| &c.rows_inserted, 1);
+        self.txn.kernel.counters.add(Counter::RowsInserted, 1);
         self.table.usage.changed(Change::Inserted);
         Ok(())
     }

@@ -9,6 +9,7 @@ use super::change::{Decision, RowChange};
 use super::{FoundBy, Writer};
 use crate::error::Result;
 use crate::ids::TxnId;
+use crate::kernel::Counter;
 use crate::lock::{LockMode, LockType, LockWait};
 use crate::schema::RowBuf;
 use crate::tree::LeafWrite;
@@ -231,13 +232,13 @@ impl Writer<'_, '_> {
         let counters = &self.txn.kernel.counters;
         match plan.row {
             Some(row) => {
-                counters.add(|c| &c.rows_updated, 1);
+                counters.add(Counter::RowsUpdated, 1);
                 self.table.usage.changed(Change::Updated);
                 self.txn.changed.updated += 1;
                 self.txn.buffers.value = row;
             }
             None => {
-                counters.add(|c| &c.rows_deleted, 1);
+                counters.add(Counter::RowsDeleted, 1);
                 self.table.usage.changed(Change::Deleted);
                 self.txn.changed.deleted += 1;
             }

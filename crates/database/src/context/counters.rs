@@ -262,18 +262,17 @@ impl SessionCounters {
         }
     }
 
-    /// What was counted since this was asked last; none if nothing was, which is found by one load. To be called by the session's
-    /// thread alone.
+    /// Something that is a figure of statements was counted since [`SessionCounters::of_statement`] was asked last.
     #[inline]
-    pub fn of_statement(&self, before: &mut CountedBefore) -> Option<Box<[u64; Rare::COUNT]>> {
-        if !self.touched.load(Ordering::Relaxed) {
-            return None;
-        }
-        Some(self.difference(before))
+    pub fn is_touched(&self) -> bool {
+        self.touched.load(Ordering::Relaxed)
     }
 
-    #[cold]
-    fn difference(&self, before: &mut CountedBefore) -> Box<[u64; Rare::COUNT]> {
+    /// What was counted since this was asked last; none if nothing was. To be called by the session's thread alone.
+    pub fn of_statement(&self, before: &mut CountedBefore) -> Option<Box<[u64; Rare::COUNT]>> {
+        if !self.is_touched() {
+            return None;
+        }
         self.touched.store(false, Ordering::Relaxed);
         let mut more = [0; Rare::COUNT];
         for ((more, before), counter) in more.iter_mut().zip(before).zip(OF_STATEMENTS) {
@@ -285,7 +284,7 @@ impl SessionCounters {
         let scans = [Rare::SelectFullJoin, Rare::SelectScan];
         let scans = scans.iter().any(|rare| more[*rare as usize] > 0);
         more[Rare::NoIndexUsed as usize] = u64::from(scans);
-        Box::new(more)
+        Some(Box::new(more))
     }
 
     /// Counts a statement of a [kind](command). To be called by the session's thread alone.
@@ -294,7 +293,7 @@ impl SessionCounters {
         add(&self.commands[command], 1);
     }
 
-    /// Counts how long a statement took, in nanoseconds. To be called by the session's thread alone.
+    /// Counts how long a command that runs statements took, in nanoseconds. To be called by the session's thread alone.
     #[inline]
     pub fn add_statement(&self, nanos: u64) {
         self.statements.add(nanos);

@@ -115,7 +115,7 @@ impl Current {
         if let Some(over) = over {
             let history = &mut self.history;
             self.transactions
-                .end(over, || (history.id_within(), history.next_id()), told);
+                .end((over, now), || (history.id_within(), history.next_id()), told);
         }
     }
 
@@ -368,9 +368,6 @@ impl Process {
     /// Notes that the statement has ended, what is to be kept of it, and the end of the transaction that ended with it.
     pub fn end(&self, now: Tick, ended: Option<&mut Box<Ended>>, over: Option<&Over>, told: Told) {
         let current = &mut *self.current.lock();
-        if matches!(current.command, "Query" | "Execute") {
-            self.counters.add_statement(now.nanos_since(current.since));
-        }
         current.command = "Sleep";
         current.since = now;
         current.running = false;
@@ -394,8 +391,8 @@ impl Process {
 
     /// Notes the end of a transaction, before its statement's.
     #[cold]
-    pub fn end_transaction(&self, over: &Over, told: Told) {
-        self.current.lock().end_events(over.at, Some(over), told);
+    pub fn end_transaction(&self, over: &Over, at: Tick, told: Told) {
+        self.current.lock().end_events(at, Some(over), told);
     }
 
     /// Notes that a transaction of more than one statement has begun.

@@ -38,7 +38,7 @@ impl Kinds {
         own.meters.retain(|(_, other)| !Arc::ptr_eq(other, local));
         // One that is not listed has counted before all began anew.
         if own.meters.len() < meters {
-            let totals = Totals::of(&local.sums);
+            let totals = local.totals();
             own.before.entry(kind).or_default().add(&totals);
         }
     }
@@ -63,7 +63,7 @@ impl Kinds {
         let own = self.0.lock();
         let mut all = own.before.clone();
         for (kind, local) in &own.meters {
-            all.entry(*kind).or_default().add(&Totals::of(&local.sums));
+            all.entry(*kind).or_default().add(&local.totals());
         }
         all.retain(|_, totals| totals.count > 0);
         all

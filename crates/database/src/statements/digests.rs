@@ -4,22 +4,30 @@
 //! neither text nor database, so that memory is bounded whatever clients send. A digest that is [forgotten](Digests::forget) is
 //! marked, and meters of it are replaced when they are used next.
 //!
-//! A [`Meter`] is a session's hold on a digest. Its sums are the session's alone to add to, and the digest lists the sums of all
-//! meters for those who read. Latencies wait in the meter until there are [`PENDING`] of them; then, once in as many statements, they
-//! are counted in the digest's histogram under the digest's lock. Under that lock readers take both parts, so a
-//! latency is counted once.
+//! A [`Meter`] is a session's hold on a digest. What it counts is the session's alone to add to, and the digest lists what all
+//! meters have counted for those who read. What every statement has, how long it took and the rows that it read and sent, waits in
+//! the meter until there are [`PENDING`] statements; then, once in as many, it is added to the meter's sums, and the latencies to the
+//! digest's histogram, in one loop. That is done under the meter's lock and the digest's, under which readers take what waits and
+//! what has been added, so each is counted once:
+//!
+//! ```text
+//!   owner's thread     writes a pending statement, then their number (release)        no lock
+//!                      once in PENDING: adds them up, their number becomes 0          digest's lock, then the meter's
+//!   who reads          sums, then the pending ones up to their number (acquire)       the meter's lock; for latencies the digest's
+//! ```
 
 use super::accounts::Kinds;
-use super::figures::{Figures, Sums, Totals};
+use super::figures::{Figures, Sums, Totals, Usual};
 use super::gathered::Gathered;
-use super::histogram::{Histogram, bucket_of};
+use super::histogram::{Buckets, Histogram};
 use super::prepared::Instance;
+use crate::parse::conceal;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// Latencies that a meter keeps before it hands them over.
+/// Statements that a meter keeps before it adds them up.
 const PENDING: usize = 32;
 /// Of an example's text so many bytes are kept: `performance_schema_max_sql_text_length`.
 pub const SAMPLE_LENGTH_MAX: usize = 1024;
@@ -92,12 +100,34 @@ pub struct Sample {
 /// What a meter has counted, for its owner to add to. Its digest and its session's kinds both list it.
 #[derive(Debug, Default)]
 pub(super) struct Local {
-    pub(super) sums: Sums,
+    /// Of all but the pending statements; of these, too, what few statements have.
+    sums: Sums,
     last_seen_micros: AtomicI64,
     /// The session's kinds have begun anew, and list it no more.
     is_retired: AtomicBool,
-    pending: [AtomicU16; PENDING],
+    pending: [Pending; PENDING],
     pending_len: AtomicUsize,
+    /// Held while pending statements are added up, and by those who read.
+    adding_up: Mutex<()>,
+}
+
+/// What every statement has.
+#[derive(Debug, Default)]
+struct Pending {
+    nanos: AtomicU32,
+    sent: AtomicU32,
+    examined: AtomicU32,
+}
+
+impl Pending {
+    fn usual(&self) -> Usual {
+        let load = |number: &AtomicU32| u64::from(number.load(Ordering::Relaxed));
+        Usual {
+            nanos: load(&self.nanos),
+            sent: load(&self.sent),
+            examined: load(&self.examined),
+        }
+    }
 }
 
 impl Local {
@@ -106,11 +136,50 @@ impl Local {
         self.is_retired.store(true, Ordering::Relaxed);
     }
 
-    fn pending(&self) -> impl Iterator<Item = u16> {
+    /// What it has counted until now.
+    pub(super) fn totals(&self) -> Totals {
+        let _held = self.adding_up.lock();
+        let mut totals = Totals::of(&self.sums);
+        self.pending().for_each(|usual| totals.add_usual(&usual));
+        totals
+    }
+
+    fn pending(&self) -> impl Iterator<Item = Usual> {
         let len = self.pending_len.load(Ordering::Acquire);
-        self.pending[..len]
-            .iter()
-            .map(|bucket| bucket.load(Ordering::Relaxed))
+        self.pending[..len].iter().map(Pending::usual)
+    }
+
+    fn latencies(&self) -> impl Iterator<Item = u16> {
+        let buckets = Buckets::get();
+        self.pending().map(move |usual| buckets.of(usual.nanos))
+    }
+
+    /// Counts a statement; returns true if it is time to add the pending ones up. To be called by the owner's thread alone.
+    #[inline]
+    fn add(&self, figures: &Figures, now_micros: i64) -> bool {
+        self.last_seen_micros.store(now_micros, Ordering::Relaxed);
+        self.sums.add_unusual(figures);
+        let len = self.pending_len.load(Ordering::Relaxed);
+        // The owner adds them up as soon as there are so many, so there is room for one.
+        let pending = &self.pending[len % PENDING];
+        let put = |number: &AtomicU32, value: u64| number.store(value as u32, Ordering::Relaxed);
+        put(&pending.nanos, figures.nanos);
+        put(&pending.sent, figures.sent);
+        put(&pending.examined, figures.examined);
+        self.pending_len.store(len + 1, Ordering::Release);
+        len + 1 == PENDING
+    }
+
+    /// The pending statements become part of the sums; their latencies go into the histogram of the digest, which is locked.
+    fn add_up(&self, histogram: &mut Histogram) {
+        let _held = self.adding_up.lock();
+        let (buckets, mut all) = (Buckets::get(), Totals::default());
+        for usual in self.pending() {
+            all.add_usual(&usual);
+            histogram.add(buckets.of(usual.nanos), 1);
+        }
+        self.sums.add_usual(&all);
+        self.pending_len.store(0, Ordering::Relaxed);
     }
 }
 
@@ -328,8 +397,15 @@ impl Digest {
         })
     }
 
+    /// Once in [`PENDING`] statements of a meter.
+    #[cold]
+    fn add_up(&self, local: &Local) {
+        local.add_up(&mut self.inner.lock().histogram);
+    }
+
     #[cold]
     fn put_sample(&self, figures: &Figures, now_micros: i64, text: &[u8]) {
+        let text = conceal(text);
         let text = &text[..text.len().min(SAMPLE_LENGTH_MAX)];
         let mut inner = self.inner.lock();
         inner.first_seen_micros.get_or_insert(now_micros);
@@ -348,15 +424,9 @@ impl Inner {
     fn all_latencies(&self) -> Histogram {
         let mut all = self.histogram.clone();
         for local in self.meters.meters() {
-            local.pending().for_each(|bucket| all.add(bucket, 1));
+            local.latencies().for_each(|bucket| all.add(bucket, 1));
         }
         all
-    }
-
-    /// Takes over what waits in a meter.
-    fn take_pending(&mut self, local: &Local) {
-        local.pending().for_each(|bucket| self.histogram.add(bucket, 1));
-        local.pending_len.store(0, Ordering::Relaxed);
     }
 }
 
@@ -368,24 +438,32 @@ impl Meter {
         self
     }
 
-    /// Counts a statement that began at a moment, in microseconds since 1970 UTC. `text` is asked for if the statement is to be the
-    /// example of its kind. To be called by the owner's thread alone.
+    /// Counts a statement that began at a moment, in microseconds since 1970 UTC. Its text, passwords and all, is looked at if it is to
+    /// be the example of its kind. To be called by the owner's thread alone.
     #[inline]
-    pub fn add(&self, figures: &Figures, now_micros: i64, text: impl FnOnce() -> Vec<u8>) {
+    pub fn add(&self, figures: &Figures, now_micros: i64, text: &[u8]) {
         let (digest, local) = (&*self.digest, &*self.local);
-        local.sums.add(figures);
-        local.last_seen_micros.store(now_micros, Ordering::Relaxed);
-        let len = local.pending_len.load(Ordering::Relaxed);
-        local.pending[len].store(bucket_of(figures.nanos), Ordering::Relaxed);
-        local.pending_len.store(len + 1, Ordering::Release);
-        if len + 1 == PENDING {
-            digest.inner.lock().take_pending(local);
+        let is_large = (figures.nanos | figures.sent | figures.examined) > u64::from(u32::MAX);
+        match is_large {
+            true => self.add_large(figures, now_micros),
+            false if local.add(figures, now_micros) => digest.add_up(local),
+            false => {}
         }
         if figures.nanos > digest.sample_nanos.load(Ordering::Relaxed)
             || now_micros > digest.sample_until_micros.load(Ordering::Relaxed)
         {
-            digest.put_sample(figures, now_micros, &text());
+            digest.put_sample(figures, now_micros, text);
         }
+    }
+
+    /// Counts a statement with numbers that have no room among the pending ones.
+    #[cold]
+    fn add_large(&self, figures: &Figures, now_micros: i64) {
+        let (mut inner, local) = (self.digest.inner.lock(), &*self.local);
+        let _held = local.adding_up.lock();
+        local.last_seen_micros.store(now_micros, Ordering::Relaxed);
+        local.sums.add(figures);
+        inner.histogram.add(Buckets::get().of(figures.nanos), 1);
     }
 
     /// The kind of statements that it counts.
@@ -418,7 +496,7 @@ impl Drop for Meter {
         }
         let mut inner = self.digest.inner.lock();
         inner.meters.end(&self.local);
-        inner.take_pending(&self.local);
+        self.local.add_up(&mut inner.histogram);
         let last_seen = self.local.last_seen_micros.load(Ordering::Relaxed);
         inner.last_seen_micros = inner.last_seen_micros.max(last_seen);
     }
@@ -445,12 +523,12 @@ mod tests {
         let digests = Digests::new(10);
         let instance = Arc::new(Instance::new(1, None, Arc::from(&b"a"[..]), (1, 0)));
         let one = meter(&digests, "a").of_instance(&instance);
-        one.add(&figures(20_000), 1, Vec::new);
+        one.add(&figures(20_000), 1, b"");
         digests.forget();
         assert!(one.is_stale());
         let other = meter(&digests, "a").of_instance(&instance);
         drop(one);
-        other.add(&figures(30_000), 2, Vec::new);
+        other.add(&figures(30_000), 2, b"");
         instance.executed(&figures(10_000));
         let totals = instance.totals();
         assert_eq!((totals.count, totals.sent, totals.nanos), (3, 3, 60_000));
@@ -463,8 +541,8 @@ mod tests {
         let digests = Digests::new(10);
         let kept = meter(&digests, "a");
         for n in 0..100 {
-            kept.add(&figures(20_000), n, || b"long".to_vec());
-            meter(&digests, "a").add(&figures(30_000 + n as u64), n, || b"longer".to_vec());
+            kept.add(&figures(20_000), n, b"long");
+            meter(&digests, "a").add(&figures(30_000 + n as u64), n, b"longer");
         }
         let [summary] = &digests.all()[..] else {
             panic!("one digest");
@@ -481,9 +559,7 @@ mod tests {
     fn what_finds_no_room_is_counted_together() {
         let digests = Digests::new(3);
         let meters: Vec<Meter> = (0..100).map(|n| meter(&digests, &n.to_string())).collect();
-        meters
-            .iter()
-            .for_each(|meter| meter.add(&figures(1), 1, Vec::new));
+        meters.iter().for_each(|meter| meter.add(&figures(1), 1, b""));
         let all = digests.all();
         assert_eq!(all.len(), 4);
         let others = all.iter().find(|summary| summary.digest.text.is_none()).unwrap();
@@ -496,17 +572,41 @@ mod tests {
     fn what_is_forgotten_begins_anew() {
         let digests = Digests::new(3);
         let old = meter(&digests, "a");
-        old.add(&figures(1), 1, Vec::new);
+        old.add(&figures(1), 1, b"");
         digests.forget();
         assert!(old.is_stale() && digests.all().is_empty());
         assert_eq!(digests.histogram().count(), 1);
         digests.forget_histogram();
         assert_eq!(digests.histogram().count(), 0);
         let new = meter(&digests, "a");
-        new.add(&figures(1), 2, Vec::new);
+        new.add(&figures(1), 2, b"");
         drop(old);
         assert_eq!(digests.all()[0].totals.count, 1);
         assert_eq!(digests.histogram().count(), 1);
+    }
+
+    #[test]
+    fn numbers_that_are_large_are_counted_in_full() {
+        let digests = Digests::new(1);
+        let one = meter(&digests, "a");
+        let hour = 3_600_000_000_000;
+        one.add(&figures(20_000), 1, b"");
+        one.add(&figures(hour), 2, b"");
+        one.add(
+            &Figures {
+                examined: 1 << 33,
+                affected: 7,
+                ..figures(30_000)
+            },
+            3,
+            b"",
+        );
+        let summary = &digests.all()[0];
+        let totals = &summary.totals;
+        assert_eq!((totals.count, totals.nanos), (3, hour + 50_000));
+        assert_eq!((totals.least_nanos(), totals.most_nanos), (20_000, hour));
+        assert_eq!((totals.examined, totals.sent, totals.affected), (1 << 33, 3, 7));
+        assert_eq!(summary.histogram.count(), 3);
     }
 
     #[test]
@@ -523,14 +623,21 @@ mod tests {
                         if n % 701 == 0 {
                             own = meter(digests, "hot");
                         }
-                        own.add(&figures(1_000 * (thread + n % 50)), n as i64, Vec::new);
+                        own.add(&figures(1_000 * (thread + n % 50)), n as i64, b"");
                     }
                 });
             }
-            for _ in 0..50 {
+            let mut before = 0;
+            for _ in 0..200 {
                 for summary in digests.all() {
-                    assert!(summary.totals.count <= THREADS * EACH);
-                    assert!(summary.histogram.count() <= THREADS * EACH);
+                    let totals = &summary.totals;
+                    assert!(totals.count >= before && totals.count <= THREADS * EACH);
+                    // Each sends a row, and is added with it.
+                    assert_eq!(totals.sent, totals.count);
+                    assert!(
+                        summary.histogram.count() >= before && summary.histogram.count() <= THREADS * EACH
+                    );
+                    before = totals.count;
                 }
             }
         });

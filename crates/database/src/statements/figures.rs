@@ -113,30 +113,60 @@ fn add_some(sum: &AtomicU64, more: u64) {
 
 impl Sums {
     /// Adds a statement. To be called by the owner's thread alone.
-    #[inline]
     pub fn add(&self, figures: &Figures) {
-        add(&self.count, 1);
-        add(&self.nanos, figures.nanos);
-        if figures.nanos < self.least_nanos.load(Ordering::Relaxed) {
-            self.least_nanos.store(figures.nanos, Ordering::Relaxed);
-        }
-        if figures.nanos > self.most_nanos.load(Ordering::Relaxed) {
-            self.most_nanos.store(figures.nanos, Ordering::Relaxed);
-        }
-        add_some(&self.sent, figures.sent);
-        add_some(&self.examined, figures.examined);
-        add_some(&self.affected, figures.affected);
-        add_some(&self.lock_nanos, figures.lock_nanos);
-        if figures.errors | figures.warnings > 0 {
-            add(&self.errors, figures.errors);
-            add(&self.warnings, figures.warnings);
-        }
-        if let Some(rare) = &figures.rare {
-            for (sum, more) in self.rare.iter().zip(rare.iter()) {
-                add_some(sum, *more);
-            }
+        let mut totals = Totals::default();
+        totals.add_usual(&Usual {
+            nanos: figures.nanos,
+            sent: figures.sent,
+            examined: figures.examined,
+        });
+        self.add_usual(&totals);
+        self.add_unusual(figures);
+    }
+
+    /// Adds the number of statements, how long they took, and the rows that they read and sent. To be called by the owner's thread
+    /// alone.
+    pub fn add_usual(&self, totals: &Totals) {
+        add(&self.count, totals.count);
+        add(&self.nanos, totals.nanos);
+        add(&self.sent, totals.sent);
+        add(&self.examined, totals.examined);
+        let least = self.least_nanos.load(Ordering::Relaxed).min(totals.least_nanos);
+        self.least_nanos.store(least, Ordering::Relaxed);
+        let most = self.most_nanos.load(Ordering::Relaxed).max(totals.most_nanos);
+        self.most_nanos.store(most, Ordering::Relaxed);
+    }
+
+    /// Adds what else a statement has, which is little for most. To be called by the owner's thread alone.
+    #[inline]
+    pub fn add_unusual(&self, figures: &Figures) {
+        let any = figures.affected | figures.lock_nanos | figures.errors | figures.warnings;
+        if any > 0 || figures.rare.is_some() {
+            self.add_some_unusual(figures);
         }
     }
+
+    #[inline(never)]
+    fn add_some_unusual(&self, figures: &Figures) {
+        add_some(&self.affected, figures.affected);
+        add_some(&self.lock_nanos, figures.lock_nanos);
+        add_some(&self.errors, figures.errors);
+        add_some(&self.warnings, figures.warnings);
+        for (sum, more) in self
+            .rare
+            .iter()
+            .zip(figures.rare.iter().flat_map(|rare| rare.iter()))
+        {
+            add_some(sum, *more);
+        }
+    }
+}
+
+/// What every statement has.
+pub(super) struct Usual {
+    pub nanos: u64,
+    pub sent: u64,
+    pub examined: u64,
 }
 
 /// Sums of figures as of one moment.
@@ -205,6 +235,17 @@ impl Totals {
             examined: load(&sums.examined),
             rare,
         }
+    }
+
+    /// Counts a statement, as far as it is a usual one.
+    #[inline]
+    pub(super) fn add_usual(&mut self, usual: &Usual) {
+        self.count += 1;
+        self.nanos = self.nanos.wrapping_add(usual.nanos);
+        self.least_nanos = self.least_nanos.min(usual.nanos);
+        self.most_nanos = self.most_nanos.max(usual.nanos);
+        self.sent += usual.sent;
+        self.examined += usual.examined;
     }
 
     /// Adds others.

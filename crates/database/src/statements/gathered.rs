@@ -22,7 +22,7 @@ impl Gathered {
     /// A meter counts no more.
     pub fn end(&mut self, local: &Arc<Local>) {
         self.meters.retain(|other| !Arc::ptr_eq(other, local));
-        self.before.add(&Totals::of(&local.sums));
+        self.before.add(&local.totals());
     }
 
     /// Those that count now.
@@ -33,8 +33,7 @@ impl Gathered {
     /// What all have counted.
     pub fn totals(&self) -> Totals {
         let mut totals = self.before.clone();
-        self.meters()
-            .for_each(|local| totals.add(&Totals::of(&local.sums)));
+        self.meters().for_each(|local| totals.add(&local.totals()));
         totals
     }
 }

@@ -13,8 +13,10 @@ const GUESS_BITS: u32 = 5;
 struct Tables {
     /// The buckets' lower bounds in picoseconds, and one that no time comes up to.
     bounds: [u64; BUCKETS + 1],
+    /// The same in nanoseconds: the shortest time of each bucket. Numbers that are none have none.
+    shortest: [u64; 512],
     /// The bucket of the shortest time in nanoseconds that begins with these bits.
-    guesses: [u16; 65 << GUESS_BITS],
+    guesses: [u16; beginnings(GUESS_BITS)],
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
@@ -27,44 +29,66 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
         picos *= factor;
     }
     bounds[BUCKETS] = u64::MAX;
+    let mut shortest = [u64::MAX; 512];
+    for (shortest, bound) in shortest.iter_mut().zip(&bounds[..BUCKETS]) {
+        *shortest = bound.div_ceil(1000);
+    }
     let guesses = std::array::from_fn(|at| {
-        let shortest = shortest_of(at);
-        let below = bounds.partition_point(|bound| *bound <= shortest.saturating_mul(1000));
-        (below.saturating_sub(1)).min(BUCKETS - 1) as u16
+        let below = shortest[..BUCKETS].partition_point(|one| *one <= shortest_of(at, GUESS_BITS));
+        (below.saturating_sub(1)) as u16
     });
-    Tables { bounds, guesses }
+    Tables {
+        bounds,
+        shortest,
+        guesses,
+    }
 });
 
-/// The number of bits, and those that follow the first one.
+/// How many beginnings of numbers there are with so many bits behind the first one.
+pub const fn beginnings(bits: u32) -> usize {
+    65 << bits
+}
+
+/// How many bits a number has, and so many of those that follow the first one.
 #[inline]
-fn beginning_of(nanos: u64) -> usize {
-    let bits = 64 - nanos.leading_zeros();
-    let following = match bits.checked_sub(GUESS_BITS + 1) {
-        Some(shift) => (nanos >> shift) & ((1 << GUESS_BITS) - 1),
+pub fn beginning_of(number: u64, bits: u32) -> usize {
+    let length = 64 - number.leading_zeros();
+    let following = match length.checked_sub(bits + 1) {
+        Some(shift) => (number >> shift) & ((1 << bits) - 1),
         None => 0,
     };
-    ((bits as usize) << GUESS_BITS) | following as usize
+    ((length as usize) << bits) | following as usize
 }
 
-fn shortest_of(beginning: usize) -> u64 {
-    let bits = (beginning >> GUESS_BITS) as u32;
-    let following = (beginning & ((1 << GUESS_BITS) - 1)) as u64;
-    match bits.checked_sub(GUESS_BITS + 1) {
-        Some(shift) => ((1 << GUESS_BITS) | following) << shift,
+/// The least number with a [beginning](beginning_of).
+pub const fn shortest_of(beginning: usize, bits: u32) -> u64 {
+    let length = (beginning >> bits) as u32;
+    let following = (beginning & ((1 << bits) - 1)) as u64;
+    match length.checked_sub(bits + 1) {
+        Some(shift) => ((1 << bits) | following) << shift,
         None => 0,
     }
 }
 
-/// The bucket of a time.
-#[inline]
-pub fn bucket_of(nanos: u64) -> u16 {
-    let tables = &*TABLES;
-    let picos = nanos.saturating_mul(1000);
-    let mut bucket = tables.guesses[beginning_of(nanos)] as usize;
-    while bucket < BUCKETS - 1 && tables.bounds[bucket + 1] <= picos {
-        bucket += 1;
+/// Finds the buckets of times.
+#[derive(Clone, Copy)]
+pub struct Buckets(&'static Tables);
+
+impl Buckets {
+    /// For some times, as a loop over them does not look each time whether there are tables.
+    #[inline]
+    pub fn get() -> Buckets {
+        Buckets(&TABLES)
     }
-    bucket as u16
+
+    /// The bucket of a time.
+    #[inline]
+    pub fn of(self, nanos: u64) -> u16 {
+        let guess = self.0.guesses[beginning_of(nanos, GUESS_BITS)] & 511;
+        let next = (guess + 1) & 511;
+        let is_next = self.0.shortest[next as usize] <= nanos;
+        (guess + u16::from(is_next)).min(BUCKETS as u16 - 1)
+    }
 }
 
 /// A bucket's lower and upper bound in picoseconds.
@@ -154,7 +178,7 @@ mod tests {
     fn every_time_is_in_its_bucket() {
         let mut nanos = 0u64;
         while nanos < 1 << 62 {
-            let bucket = bucket_of(nanos) as usize;
+            let bucket = Buckets::get().of(nanos) as usize;
             let (low, high) = bounds_of(bucket);
             let picos = nanos.saturating_mul(1000);
             assert!(
@@ -163,9 +187,9 @@ mod tests {
             );
             nanos += 1 + nanos / 37;
         }
-        assert_eq!(bucket_of(u64::MAX) as usize, BUCKETS - 1);
-        assert_eq!(bucket_of(10_000), 1);
-        assert_eq!(bucket_of(9_999), 0);
+        assert_eq!(Buckets::get().of(u64::MAX) as usize, BUCKETS - 1);
+        assert_eq!(Buckets::get().of(10_000), 1);
+        assert_eq!(Buckets::get().of(9_999), 0);
     }
 
     #[test]
@@ -173,16 +197,16 @@ mod tests {
         let mut histogram = Histogram::default();
         assert_eq!(histogram.quantile_picos(0.95), 0);
         for nanos in [20_000; 19] {
-            histogram.add(bucket_of(nanos), 1);
+            histogram.add(Buckets::get().of(nanos), 1);
         }
-        histogram.add(bucket_of(5_000_000), 1);
+        histogram.add(Buckets::get().of(5_000_000), 1);
         assert_eq!(
             histogram.quantile_picos(0.95),
-            bounds_of(bucket_of(20_000) as usize).1
+            bounds_of(Buckets::get().of(20_000) as usize).1
         );
         assert_eq!(
             histogram.quantile_picos(0.99),
-            bounds_of(bucket_of(5_000_000) as usize).1
+            bounds_of(Buckets::get().of(5_000_000) as usize).1
         );
     }
 }

@@ -4,7 +4,7 @@
 //! forgotten change places.
 //! Texts beyond [`TEXT_LENGTH_MAX`] are kept up to there.
 
-use super::figures::Figures;
+use super::figures::{Figures, Rare};
 use super::recent::Recent;
 use crate::error::SqlError;
 use crate::parse::conceal;
@@ -41,6 +41,22 @@ impl Ended {
             figures: Figures::default(),
             has_rows: false,
             error: None,
+        }
+    }
+
+    /// It has what few statements have: rare figures, or an error.
+    #[inline]
+    pub fn is_unusual(&self) -> bool {
+        self.figures.rare.is_some() || self.error.is_some()
+    }
+
+    /// Says what it has of what few statements have. One that has failed has changed and sent nothing.
+    #[inline(never)]
+    pub fn set_unusual(&mut self, rare: Option<Box<[u64; Rare::COUNT]>>, error: Option<&SqlError>) {
+        self.figures.rare = rare;
+        self.error = error.map(|error| Box::new(error.clone()));
+        if error.is_some() {
+            (self.figures.errors, self.figures.affected, self.figures.sent) = (1, 0, 0);
         }
     }
 }

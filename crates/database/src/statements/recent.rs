@@ -38,21 +38,26 @@ impl<T> Recent<T> {
     #[inline]
     pub fn slot(&mut self, is_kept: bool, none: fn() -> T) -> &mut T {
         let at = self.next;
-        if at == self.slots.len() {
-            self.add_slot(none);
-        }
         self.last = Some(at);
         if is_kept {
             self.next = if at == EVENTS { 0 } else { at + 1 };
-            self.kept = EVENTS.min(self.kept + 1);
+            if self.kept < EVENTS {
+                self.kept += 1;
+            }
         }
-        &mut self.slots[at]
+        match at < self.slots.len() {
+            true => &mut self.slots[at],
+            false => self.add_slot(none),
+        }
     }
 
+    /// Slots are taken in turn, so the one that is not there is the next to be made.
     #[cold]
-    fn add_slot(&mut self, none: fn() -> T) {
+    fn add_slot(&mut self, none: fn() -> T) -> &mut T {
         self.slots.reserve_exact(SLOTS - self.slots.len());
         self.slots.push(none());
+        let last = self.slots.len() - 1;
+        &mut self.slots[last]
     }
 
     /// The one that was over last.

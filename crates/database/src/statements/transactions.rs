@@ -6,7 +6,7 @@
 
 use super::long::Told;
 use super::recent::Recent;
-use super::setup::{Consumer, Instrument};
+use super::setup::{Consumer, Counted, Instrument};
 use tidemark_engine::waits::WaitSum;
 use tidemark_engine::{Isolation, Tick};
 
@@ -86,8 +86,6 @@ pub struct Over {
     /// Of a transaction that was one statement: the statement's beginning, the level, and whether it might not write. Others have
     /// told their beginning.
     pub alone: Option<(Tick, Isolation, bool)>,
-    /// When it ended.
-    pub at: Tick,
 }
 
 /// Sums of those that might write, and of those that might not.
@@ -105,24 +103,33 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    /// One is over; `ids` are a number for its event, if it was a statement's own, and that of the statement.
+    /// One is over since a moment; `ids` are a number for its event, if it was a statement's own, and that of the statement.
     #[inline(always)]
-    pub fn end(&mut self, over: &Over, ids: impl FnOnce() -> (u64, u64), told: Told) {
+    pub fn end(&mut self, (over, at): (&Over, Tick), ids: impl FnOnce() -> (u64, u64), told: Told) {
         let counted = told.setup.counted(Instrument::Transaction);
         if !told.collected.has(Consumer::Global) || !counted.is_enabled() {
             self.open = None;
             return;
         }
-        let begun = match over.alone {
-            Some(alone) => Begun::alone(ids(), alone),
-            // It has begun while transactions were not counted.
-            None => match self.open.take() {
-                Some(begun) => begun,
-                None => return,
-            },
-        };
+        // Each is built where it stays, which is why the two do not meet before.
+        match over.alone {
+            Some(alone) => self.add(Begun::alone(ids(), alone), (over, at), counted, told),
+            None => self.end_open((over, at), counted, told),
+        }
+    }
+
+    /// The open one is over. There is none if it has begun while transactions were not counted.
+    #[inline(never)]
+    fn end_open(&mut self, over: (&Over, Tick), counted: Counted, told: Told) {
+        if let Some(begun) = self.open.take() {
+            self.add(begun, over, counted, told);
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, begun: Begun, (over, at): (&Over, Tick), counted: Counted, told: Told) {
         let nanos = match counted.is_timed() {
-            true => over.at.nanos_since(begun.at),
+            true => at.nanos_since(begun.at),
             false => 0,
         };
         self.sums[usize::from(begun.read_only)].count_one(nanos);

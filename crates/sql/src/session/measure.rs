@@ -140,7 +140,6 @@ impl Session {
     }
 
     /// A statement that was profiled is over. What shows profiles, or has switched them off, is not kept.
-    #[cold]
     fn end_profile(&self, kind: usize, text: &[u8]) {
         let state = &self.state;
         if !state.settings.profiling || command::is_of_profiles(kind) {
@@ -163,28 +162,26 @@ impl Session {
             return true;
         }
         let now = Tick::now();
-        let state = &self.state;
-        let measure = &mut self.measure;
+        let (state, measure) = (&self.state, &mut self.measure);
         let (lock_nanos, examined) = (state.lock_nanos(), state.examined.get());
         let affected = state.row_count.get();
         let ended = &mut *measure.ended;
         ended.kind = kind;
-        ended.digest = meter.map_or(0, Meter::digest_id);
         ended.began = measure.began;
         ended.has_rows = affected == -1;
-        ended.figures = Figures {
-            nanos: now.nanos_since(measure.began),
-            lock_nanos: lock_nanos - measure.lock_nanos,
-            errors: 0,
-            warnings: u64::from(state.warnings.count()),
-            affected: affected.max(0) as u64,
-            sent: state.sent.get(),
-            examined: examined - measure.examined,
-            rare: state.process.counters.of_statement(&mut measure.counted),
-        };
-        ended.error = error.map(|error| Box::new(error.clone()));
-        if error.is_some() {
-            (ended.figures.errors, ended.figures.affected, ended.figures.sent) = (1, 0, 0);
+        // Each where it stays: put together first, they would be moved.
+        let figures = &mut ended.figures;
+        figures.nanos = now.nanos_since(measure.began);
+        figures.lock_nanos = lock_nanos - measure.lock_nanos;
+        figures.warnings = u64::from(state.warnings.count());
+        figures.affected = affected.max(0) as u64;
+        figures.sent = state.sent.get();
+        figures.examined = examined - measure.examined;
+        figures.errors = 0;
+        (measure.lock_nanos, measure.examined) = (lock_nanos, examined);
+        if error.is_some() || ended.is_unusual() || state.process.counters.is_touched() {
+            let rare = state.process.counters.of_statement(&mut measure.counted);
+            ended.set_unusual(rare, error);
         }
         let counted = state.database.setup.counted(Instrument::Statement(kind));
         let collected = state.collected();
@@ -194,33 +191,38 @@ impl Session {
         let is_counted = counted.is_enabled() && collected.has(Consumer::Global);
         let counting = meter.filter(|_| is_counted && collected.has(Consumer::Digests));
         match counting {
-            Some(meter) => meter.add(&ended.figures, state.now_micros.get(), || {
-                conceal(text).into_owned()
-            }),
-            None if is_counted => {
-                ended.digest = 0;
-                state.process.kinds.add(kind, &ended.figures);
+            Some(meter) => {
+                ended.digest = meter.digest_id();
+                meter.add(&ended.figures, state.now_micros.get(), text);
             }
-            None => {}
+            None => {
+                ended.digest = meter.filter(|_| !is_counted).map_or(0, Meter::digest_id);
+                if is_counted {
+                    state.process.kinds.add(kind, &ended.figures);
+                }
+            }
         }
-        (measure.lock_nanos, measure.examined) = (lock_nanos, examined);
         measure.told = true;
         measure.is_kept = !(is_counted && collected.has(Consumer::StatementsCurrent));
         measure.began = now;
-        if let Some(over) = &mut measure.over {
-            over.at = now;
+        if self.state.profiler.is_on() || self.state.database.spans.is_on() {
+            self.tell_others(kind, meter, error, text);
         }
+        counting.is_some()
+    }
+
+    /// Profiles and traces have what was told.
+    #[cold]
+    fn tell_others(&self, kind: usize, meter: Option<&Meter>, error: Option<&SqlError>, text: &[u8]) {
         if self.state.profiler.is_on() {
             self.end_profile(kind, text);
         }
         if self.state.database.spans.is_on() {
             self.send_span(meter, error, text);
         }
-        counting.is_some()
     }
 
     /// The statement that was told of is sent as a span, if its client asks for that.
-    #[cold]
     fn send_span(&self, meter: Option<&Meter>, error: Option<&SqlError>, text: &[u8]) {
         // A client that sends the attribute says by it, too, that the trace is not recorded.
         let parent = match self.state.query_attributes.find("traceparent") {
@@ -271,7 +273,8 @@ impl Session {
     #[inline]
     pub(super) fn tell_transaction(&mut self) {
         if let Some(over) = &self.measure.over {
-            self.state.process.end_transaction(over, self.state.told());
+            let at = self.measure.began;
+            self.state.process.end_transaction(over, at, self.state.told());
             self.measure.over = None;
         }
     }

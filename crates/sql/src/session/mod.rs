@@ -218,7 +218,7 @@ impl Session {
         let sql = &*self.received(trim(sql));
         self.show_command("Query", sql);
         let result = self.run_text(sql, out);
-        self.finish();
+        self.finish_statement();
         result
     }
 
@@ -246,7 +246,16 @@ impl Session {
         self.state.database.logs.command(&self.state, command, text);
     }
 
-    /// A statement is over: the slow query log has it if it took long.
+    /// A command that runs statements is over.
+    #[inline]
+    fn finish_statement(&mut self) {
+        let nanos = self.command_nanos();
+        self.state.process.counters.add_statement(nanos);
+        self.finish();
+    }
+
+    /// A command is over: the slow query log has it if it took long.
+    #[inline]
     fn finish(&mut self) {
         let nanos = self.command_nanos();
         if nanos as f64 >= self.state.settings.long_query_time * 1e9 {

@@ -226,7 +226,7 @@ impl Session {
         let PreparedStatement { about, meter, .. } = &mut *prepared;
         self.tell_prepared(about, meter, result.as_ref().err());
         self.statements.binary.insert(id, prepared);
-        self.finish();
+        self.finish_statement();
         result
     }
 

@@ -83,7 +83,6 @@ impl Session {
             txn: self.txn.id().map(|id| id.0),
             committed,
             alone: is_alone.then(|| (began, self.txn.isolation(), self.txn.is_read_only())),
-            at: began,
         }
     }
 

@@ -3,15 +3,15 @@
 //! ```text
 //! session's thread                                          whoever reads
 //!   statement ends: Figures                                   Digests::top, rows of performance_schema
-//!      ├─ Meter: Sums, latencies to come     ──┬─ listed by its digest ─────────┤
+//!      ├─ Meter: Sums, pending statements    ──┬─ listed by its digest ─────────┤
 //!      └─ the last ten events                  └─ listed by its session ────────┘
 //!   plan, prepared statement or session goes: the meter's sums are added to what digest and session had before
 //! ```
 //!
 //! It is always on, so it must cost next to nothing. A plan remembers its [`Meter`], so that a statement is normalised once and not
-//! each time it runs. A meter belongs to one session: its thread adds with plain loads and stores, on cache lines that no other
-//! thread writes; nothing is locked, nothing is allocated. Readers, who are rare, add the meters up. Only latencies go to the
-//! digest's own histogram, under its lock, a [few dozen](digests) at a time.
+//! each time it runs. A meter belongs to one session: its thread puts down what a statement did with plain stores, on cache lines
+//! that no other thread writes; nothing is locked, nothing is allocated. A [few dozen](digests) statements at a time are added up, in
+//! one loop and under locks that are taken once for all of them. Readers, who are rare, add the meters up, and what is pending in each.
 //!
 //! - [`figures`]: what one statement did, and sums of that. [`histogram`]: latencies by powers of ten.
 //! - [`errors`]: with which errors they ended.

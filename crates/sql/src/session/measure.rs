@@ -10,11 +10,11 @@ use crate::error::SqlError;
 use crate::expr::digest_hash;
 use crate::parse::{conceal, digest_text};
 use crate::spans::{Parent, Span};
+use crate::statements::Meter;
 use crate::statements::history::Ended;
 use crate::statements::prepared::Instance;
 use crate::statements::setup::{Consumer, Instrument};
 use crate::statements::transactions::Over;
-use crate::statements::{Figures, Meter};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -150,8 +150,19 @@ impl Session {
     }
 
     /// A statement is over: what it did is told to its meter. `text` is all of it. Returns true if the meter has counted it.
-    #[inline]
     pub(super) fn tell(
+        &mut self,
+        kind: usize,
+        meter: Option<&Meter>,
+        error: Option<&SqlError>,
+        text: &[u8],
+    ) -> bool {
+        self.tell_inline(kind, meter, error, text)
+    }
+
+    /// [`Session::tell`] as a part of what calls it, for prepared statements.
+    #[inline(always)]
+    fn tell_inline(
         &mut self,
         kind: usize,
         meter: Option<&Meter>,
@@ -344,7 +355,7 @@ impl Session {
                 None => new,
             };
         }
-        let is_metered = self.tell(command::COM_EXECUTE, meter.as_ref(), error, &about.text);
+        let is_metered = self.tell_inline(command::COM_EXECUTE, meter.as_ref(), error, &about.text);
         if !is_metered && let Some(instance) = &about.run {
             instance.executed(&self.measure.ended.figures);
         }

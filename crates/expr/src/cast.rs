@@ -259,9 +259,8 @@ fn to_string<'a>(value: Val<'a>, from: &SqlType, to: &SqlType, env: &Env) -> Res
         match charset.repair(&text, from.is_binary_string()) {
             Some(repaired) => text = Cow::Owned(repaired),
             None => {
-                let bytes: String = text.iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
-                env.warnings
-                    .warn(SqlError::invalid_string(charset.name(), &bytes));
+                let wrong = &text[charset.well_formed_bytes(&text)..];
+                env.warnings.warn(SqlError::invalid_string(charset.name(), wrong));
                 return Ok(Val::Null);
             }
         }

@@ -137,8 +137,8 @@ fn collation_of(ty: &SqlType, bind: &BindCtx) -> (Collation, Derivation) {
 /// Whether a text under `weak` can become one under `strong`: to Unicode, or because it gives way.
 fn converts(strong: (Collation, Derivation), weak: (Collation, Derivation)) -> bool {
     let (a, b) = (strong.0.charset(), weak.0.charset());
-    let unicode = |c: Charset| matches!(c, Charset::Utf8mb4 | Charset::Utf8mb3);
-    if unicode(a) && (strong.1 < weak.1 || strong.1 == weak.1 && (!unicode(b) || b == Charset::Utf8mb3)) {
+    let covers = || !b.is_unicode() || a.has_all_of(b);
+    if a.is_unicode() && (strong.1 < weak.1 || strong.1 == weak.1 && covers()) {
         return true;
     }
     b == Charset::Ascii && strong.1 <= weak.1

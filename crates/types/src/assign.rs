@@ -39,7 +39,7 @@ pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Conversion) 
         (Val::Str(s), Char | VarChar | TinyText | Text | MediumText | LongText) => {
             // The common case: a text that fits stays where it is.
             let charset = ty.collation.charset();
-            if s.len() <= ty.length as usize && s.is_ascii() && charset.has_ascii() && ty.kind != Char {
+            if s.len() <= ty.length as usize && s.is_ascii() && charset.keeps_ascii() && ty.kind != Char {
                 return Ok(value);
             }
             target.string(value.into_text(), charset)
@@ -699,16 +699,68 @@ fn trim_end_spaces(text: &[u8]) -> &[u8] {
     &text[..end]
 }
 
-/// The greatest character boundary not beyond `limit`.
+/// Where a text has to end so that it takes no more bytes than `limit` in its set, between two characters.
 fn floor_char(text: &[u8], limit: usize, charset: Charset) -> usize {
-    if text.len() <= limit || charset == Charset::Binary {
+    if charset == Charset::Binary || text.len() <= limit && !charset.is_encoded() {
         return limit.min(text.len());
     }
-    (0..=limit).rev().find(|at| text[*at] & 0xC0 != 0x80).unwrap_or(0)
+    if charset.byte_len(text) <= limit {
+        return text.len();
+    }
+    let (mut end, mut taken) = (0, 0);
+    for chunk in text.chunk_by(|_, next| next & 0xC0 == 0x80) {
+        taken += charset.byte_len(chunk);
+        if taken > limit {
+            break;
+        }
+        end += chunk.len();
+    }
+    end
 }
 
-/// The bytes an error text shows: from the first that the character set has not, six at most.
-pub fn bad_bytes(text: &[u8], charset: Charset) -> String {
+/// Tests a text on its way into a column under `to` that a client may have sent with characters which its set, `from`, does not
+/// have: error 1366. Outside of strict mode it ends in front of them, or has question marks if it is to be put into another set.
+pub fn well_formed<'a>(
+    value: Val<'a>,
+    (from, to): (Charset, Charset),
+    column: &str,
+    env: &Conversion,
+) -> Result<Val<'a>> {
+    let Val::Str(text) = &value else { return Ok(value) };
+    if to == Charset::Binary || from.can_write(text) {
+        return Ok(value);
+    }
+    let shown = bad_bytes(text, from);
+    let error = SqlError::incorrect_value_for_column("string", &shown, column, env.row_number.get());
+    if env.strict {
+        return Err(error);
+    }
+    env.warnings.warn(error);
+    Ok(Val::string(match from == to {
+        true => text[..well_formed_len(text, from)].to_vec(),
+        false => from.mark_wrong(text),
+    }))
+}
+
+/// Reads bytes on their way into a column in its character set: error 1366 for what is none, in front of which it ends outside of
+/// strict mode.
+pub fn read_bytes<'a>(value: Val<'a>, charset: Charset, column: &str, env: &Conversion) -> Result<Val<'a>> {
+    let Val::Str(bytes) = &value else { return Ok(value) };
+    if let Some(text) = charset.decode(bytes) {
+        return Ok(Val::string(text));
+    }
+    let (known, wrong) = bytes.split_at(charset.well_formed_bytes(bytes));
+    let row = env.row_number.get();
+    let error = SqlError::incorrect_value_for_column("string", &shown_bytes(wrong), column, row);
+    if env.strict {
+        return Err(error);
+    }
+    env.warnings.warn(error);
+    Ok(Val::string(charset.decode(known).unwrap_or_default()))
+}
+
+/// How many bytes of a text are in front of the first character that its set does not have.
+pub fn well_formed_len(text: &[u8], charset: Charset) -> usize {
     let mut at = 0;
     while at < text.len() {
         let next = (at + 1..=text.len())
@@ -719,16 +771,21 @@ pub fn bad_bytes(text: &[u8], charset: Charset) -> String {
         }
         at = next;
     }
-    let rest = &text[at..];
+    at
+}
+
+/// The bytes an error text shows: from the first that the character set has not, six at most.
+pub fn bad_bytes(text: &[u8], charset: Charset) -> String {
+    shown_bytes(&text[well_formed_len(text, charset)..])
+}
+
+fn shown_bytes(rest: &[u8]) -> String {
     let shown: String = rest
         .iter()
         .take(6)
-        .map(|b| {
-            if b.is_ascii() {
-                (*b as char).to_string()
-            } else {
-                format!("\\x{b:02X}")
-            }
+        .map(|b| match b {
+            b' '..=b'~' => char::from(*b).to_string(),
+            _ => format!("\\x{b:02X}"),
         })
         .collect();
     if rest.len() > 6 {

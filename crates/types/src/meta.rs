@@ -224,12 +224,21 @@ fn decimals_of(ty: &SqlType) -> u8 {
 }
 
 impl Charset {
+    /// Bytes of the shortest character.
+    pub fn min_bytes(self) -> u32 {
+        match self {
+            Charset::Wide(form) => form.unit() as u32,
+            _ => 1,
+        }
+    }
+
     /// Bytes of the longest character.
     #[inline]
     pub fn max_bytes(self) -> u32 {
         match self {
             Charset::Utf8mb4 => 4,
             Charset::Utf8mb3 => 3,
+            Charset::Wide(form) => form.max_bytes(),
             Charset::Bytes(_) | Charset::Ascii | Charset::Binary => 1,
         }
     }

@@ -160,7 +160,9 @@ impl SessionState {
         locks: Arc<Holder>,
     ) -> SessionState {
         let mut values = database.globals().session_values();
-        let collation = Collation::from_id(info.collation).unwrap_or(Collation::DEFAULT);
+        let collation = Collation::from_id(info.collation)
+            .filter(|collation| !collation.charset().is_for_texts_only())
+            .unwrap_or(Collation::DEFAULT);
         values.set_names(collation);
         let settings = values.settings();
         let digest_length_max = database.globals().u64("max_digest_length") as usize;
@@ -228,6 +230,7 @@ impl SessionState {
             depends_on_literals: Cell::new(false),
             depends_on_values: Cell::new(false),
             dates: RefCell::default(),
+            warnings: RefCell::default(),
         }
     }
 

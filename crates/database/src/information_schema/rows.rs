@@ -106,8 +106,11 @@ fn text_lengths(ty: &SqlType) -> (Value, Value) {
     let per_character = ty.collation.charset().max_bytes() as i64;
     let length = ty.length as i64;
     match ty.kind {
-        // Of a TEXT the bytes are known, and no more: MySQL gives them for both.
-        _ if ty.is_blob_or_text() => (Value::Int(length), Value::Int(length)),
+        // Of a TEXT the bytes are known: of the characters, how many there are if all take the fewest.
+        _ if ty.is_blob_or_text() => {
+            let least = ty.collation.charset().min_bytes() as i64;
+            (Value::Int(length / least), Value::Int(length))
+        }
         _ => (Value::Int(length), Value::Int(length * per_character)),
     }
 }

@@ -103,7 +103,7 @@ impl Setting {
             Kind::Bool | Kind::Enum(_) if text.parse::<u64>().is_ok() => {
                 Value::UInt(text.parse().unwrap_or(0))
             }
-            Kind::NullableText | Kind::Charset { nullable: true } if text == "NULL" => Value::Null,
+            Kind::NullableText | Kind::Charset { nullable: true, .. } if text == "NULL" => Value::Null,
             _ => Value::string(text),
         };
         Setting::check(def, &value)
@@ -188,12 +188,15 @@ impl Setting {
                 Value::Null => Err(wrong_value()),
                 _ => Err(wrong_type()),
             },
-            Kind::Charset { nullable } => match value {
+            Kind::Charset { nullable, sent } => match value {
                 Value::Null if nullable => exact(Setting::Null),
                 Value::Null => Err(wrong_value()),
                 Value::Str(_) => {
                     let charset =
                         Charset::by_name(&text()).ok_or_else(|| SqlError::unknown_charset(&text()))?;
+                    if sent && charset.is_for_texts_only() {
+                        return Err(wrong_value());
+                    }
                     exact(Setting::text(charset.name()))
                 }
                 Value::Int(_) | Value::UInt(_) => Err(SqlError::unknown_charset(&text())),

@@ -13,8 +13,8 @@ use crate::node::{CmpOp, Expr, Node, NumKind};
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::temporal::parse;
 use tidemark_types::{
-    Charset, CmpKind, Collation, Date, Decimal, Derivation, SqlMode, SqlType, Time, TimeZone, TypeKind, Val,
-    Value, Warnings,
+    CmpKind, Collation, Date, Decimal, Derivation, SqlMode, SqlType, Time, TimeZone, TypeKind, Val, Value,
+    Warnings,
 };
 
 /// Where a comparison stands.
@@ -523,8 +523,7 @@ pub(super) fn document_as_text(e: Expr) -> Expr {
 
 /// Whether a value is a text in Unicode: constants on both sides of it are texts, too.
 fn is_unicode(e: &Expr) -> bool {
-    let of_unicode = || matches!(e.ty.collation.charset(), Charset::Utf8mb4 | Charset::Utf8mb3);
-    e.ty.kind == TypeKind::Json || e.ty.is_string() && of_unicode()
+    e.ty.kind == TypeKind::Json || e.ty.is_string() && e.ty.collation.charset().is_unicode()
 }
 
 /// Whether two constants have one value.

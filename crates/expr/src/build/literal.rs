@@ -3,6 +3,7 @@
 use super::{BindCtx, cast, expr};
 use crate::node::{Expr, Node, VarScope};
 use std::sync::Arc;
+use tidemark_types::assign::well_formed_len;
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::temporal::parse;
 use tidemark_types::{Charset, Collation, Decimal, Derivation, SqlType, TypeKind, Val, Value};
@@ -54,15 +55,42 @@ pub fn number_literal(text: &str) -> Result<Expr> {
 
 /// `'text'`, in the connection's collation.
 pub(crate) fn string_literal(text: impl Into<Vec<u8>>, bind: &BindCtx) -> Expr {
+    let mut text = text.into();
+    let charset = bind.collation_connection.charset();
+    let client = bind.character_set_client;
+    if !charset.can_write(&text) || client != charset && !client.can_write(&text) {
+        let warning;
+        (text, warning) = not_well_formed(text, charset, client);
+        bind.warnings.borrow_mut().push(warning);
+    }
     let value = Val::string(text);
     literal(type_of_value(&value, bind), value)
+}
+
+/// A literal that the character set of the connection, or of the client, cannot write: it stays as it was sent if the client uses the same set, and has
+/// question marks in it otherwise. Warning 1300.
+#[cold]
+fn not_well_formed(text: Vec<u8>, charset: Charset, client: Charset) -> (Vec<u8>, SqlError) {
+    let bad = &text[well_formed_len(&text, charset)..];
+    if client == charset {
+        let warning = SqlError::invalid_string(charset.name(), bad);
+        return (text, warning);
+    }
+    let sent = client.encode(&text);
+    let warning = SqlError::cannot_convert(sent.as_ref().unwrap_or(&text), client.name(), charset.name());
+    let repaired = match client.can_write(&text) {
+        true => charset.repair(&text, false).unwrap_or_default(),
+        // Not even the client's set has it.
+        false => client.mark_wrong(&text),
+    };
+    (repaired, warning)
 }
 
 /// `_charset'text'`; the bytes as the statement has them.
 pub(crate) fn introduced_literal(text: Vec<u8>, charset: Charset) -> Result<Expr> {
     let text = charset.decode(&text).ok_or_else(|| {
-        let bytes: String = text.iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
-        SqlError::invalid_string(charset.name(), &bytes)
+        let wrong = &text[charset.well_formed_bytes(&text)..];
+        SqlError::invalid_string(charset.name(), wrong)
     })?;
     let length = charset.char_count(&text) as u32;
     let ty = SqlType::varchar(length, charset.default_collation());

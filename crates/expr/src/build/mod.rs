@@ -3,11 +3,13 @@
 //! The binder calls these bottom-up. Each decides from its operands' types what kind of operation it is and what type
 //! comes out, and turns literals into the type they are compared with, so that nothing of this is left for the rows.
 
+mod assigned;
 mod comparison;
 mod json_constant;
 mod literal;
 mod membership;
 
+pub use assigned::assignable;
 pub use comparison::*;
 pub use literal::*;
 pub(crate) use membership::*;
@@ -16,7 +18,7 @@ use super::bit_bytes::{is_bytes, is_on_bytes};
 use super::function::{FuncDef, def, stable};
 use super::infer::{cmp_kind, number_kind, pattern_collation, result_type, text_cmp_kind};
 use super::interval::looks_like_a_date;
-use super::json::{JSON_UNQUOTE, binary_text, is_opaque, json_type, scalar, text_result, typed_json};
+use super::json::{JSON_UNQUOTE, json_type, text_result, typed_json};
 use super::node::*;
 use literal::literal;
 use std::cell::{Cell, RefCell};
@@ -46,6 +48,8 @@ pub struct BindCtx {
     pub depends_on_values: Cell<bool>,
     /// The texts beside dates whose values are not known yet.
     pub dates: RefCell<Vec<DateConstant>>,
+    /// What the client is warned of once all is bound.
+    pub warnings: RefCell<Vec<SqlError>>,
 }
 
 impl Default for BindCtx {
@@ -60,6 +64,7 @@ impl Default for BindCtx {
             depends_on_literals: Cell::new(false),
             depends_on_values: Cell::new(false),
             dates: RefCell::default(),
+            warnings: RefCell::default(),
         }
     }
 }
@@ -185,7 +190,7 @@ pub(crate) fn beside_text(e: Expr, collation: Collation) -> Expr {
         },
     );
     let charset = collation.charset();
-    let is_other = || e.ty.is_string() && e.ty.collation.charset() != charset && charset.max_bytes() == 1;
+    let is_other = || e.ty.is_string() && e.ty.collation.charset() != charset && !charset.is_utf8();
     if collation.is_binary() || !(e.ty.is_binary_string() || is_other()) {
         return e;
     }
@@ -197,11 +202,12 @@ pub(crate) fn beside_text(e: Expr, collation: Collation) -> Expr {
 
 /// A text beside bytes: those of its character set. Other operands stay.
 pub(crate) fn beside_bytes(e: Expr) -> Expr {
-    let is_other = || e.ty.is_string() && !e.ty.is_member() && e.ty.collation.charset().max_bytes() == 1;
+    let is_other = || e.ty.is_string() && !e.ty.is_member() && !e.ty.collation.charset().is_utf8();
     if e.ty.is_binary_string() || !is_other() {
         return e;
     }
-    let ty = SqlType::varchar(e.ty.length, Collation::BINARY)
+    let length = e.ty.length.saturating_mul(e.ty.collation.charset().max_bytes());
+    let ty = SqlType::varchar(length, Collation::BINARY)
         .with_collation(Collation::BINARY, e.ty.derivation)
         .with_nullable(e.ty.nullable);
     expr(ty, Node::Cast(Box::new(e)))
@@ -482,46 +488,6 @@ pub fn case(
     ))
 }
 
-/// What is stored in a column, before it is evaluated: hexadecimal literals are numbers in numeric columns, and bytes
-/// are read in the column's character set. Values then go through [`tidemark_types::assign::assign`].
-pub fn assignable(e: Expr, column: &SqlType, bind: &BindCtx) -> Expr {
-    if e.ty.kind == TypeKind::Json && (column.is_numeric() || column.is_temporal()) {
-        static FUNCTION: FuncDef = def(
-            "json_value",
-            (1, 1),
-            |_, _| Ok(json_type()),
-            |args, ty, ctx| scalar(args[0].eval(ctx)?, &args[0], ty, ctx.env),
-        );
-        return expr(
-            column.clone().with_nullable(e.ty.nullable),
-            Node::Call(&FUNCTION, vec![e]),
-        );
-    }
-    if column.is_numeric() && column.kind != TypeKind::Bit {
-        return as_number(e);
-    }
-    if column.kind == TypeKind::Json && is_opaque(&e.ty) {
-        static FUNCTION: FuncDef = def(
-            "json_of_bytes",
-            (1, 1),
-            |_, _| Ok(json_type()),
-            |args, _, ctx| match args[0].eval(ctx)? {
-                Val::Null => Ok(Val::Null),
-                _ => Err(binary_text()),
-            },
-        );
-        let ty = json_type().with_nullable(e.ty.nullable);
-        return expr(ty, Node::Call(&FUNCTION, vec![e]));
-    }
-    let e = if column.is_string() { as_text(e, bind) } else { e };
-    let foreign = column.is_string() && column.collation.charset().is_encoded() && e.ty.is_binary_string();
-    if !foreign {
-        return e;
-    }
-    let ty = SqlType::varchar(u32::MAX, column.collation).with_nullable(e.ty.nullable);
-    expr(ty, Node::Cast(Box::new(e)))
-}
-
 /// `CAST(e AS ty)`, `CONVERT(e, ty)`.
 pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
     let e = match ty.kind {
@@ -591,14 +557,16 @@ fn fitting_digits(value: f64, room: usize) -> String {
 
 /// `CONVERT(e USING charset)`
 pub(crate) fn convert_using(e: Expr, charset: Charset, bind: &BindCtx) -> Result<Expr> {
-    let e = as_text(e, bind);
+    let mut e = as_text(e, bind);
     let collation = charset.default_collation();
-    let ty = SqlType::varchar(super::infer::text_length(&e.ty), collation).with_nullable(true);
-    // CHAR(… USING charset) is a literal.
-    let ty = match &e.node {
-        Node::Call(def, _) if def.name == "char" => ty.literal(),
-        _ => ty,
-    };
+    let mut ty = SqlType::varchar(super::infer::text_length(&e.ty), collation).with_nullable(true);
+    if let Node::Call(def, _) = &mut e.node
+        && def.name == "char"
+    {
+        // CHAR(… USING charset) is a literal.
+        *def = crate::func::char_in_units(charset.min_bytes());
+        ty = ty.literal();
+    }
     Ok(expr(ty, Node::Cast(Box::new(e))))
 }
 

@@ -190,7 +190,7 @@ fn scope_of(columns: &[(&str, SqlType)]) -> Scope<'static> {
 /// A value stored in a column and read back.
 fn stored(expression: &str, ty: &SqlType, env: &Env, session: &TestSession) -> Result<Value> {
     let bound = bind(expression, &Scope::default(), session, env.sql_mode)?;
-    let bound = build::assignable(bound, ty, &BindCtx::default());
+    let bound = build::assignable(bound, ty, "c", &BindCtx::default());
     let value = assign(bound.eval_owned(&env.ctx())?, ty, "c", env)?;
     let mut scratch = [0; 32];
     Ok(ty

@@ -187,7 +187,7 @@ fn bytes_of<'v>(value: &'v Val, ty: &SqlType, charset: Option<Charset>) -> Cow<'
         Val::Str(text) | Val::Json(text) | Val::Member(_, text)
             if ty.is_string() && !ty.is_binary_string() =>
         {
-            in_charset(text, charset.unwrap_or(ty.collation.charset()))
+            charset.unwrap_or(ty.collation.charset()).write(text)
         }
         value => {
             let text = value.to_text();
@@ -202,21 +202,4 @@ fn bytes_of<'v>(value: &'v Val, ty: &SqlType, charset: Option<Charset>) -> Cow<'
             }
         }
     }
-}
-
-/// The text in a character set, with `?` for what that has not.
-fn in_charset(text: &[u8], charset: Charset) -> Cow<'_, [u8]> {
-    if let Some(encoded) = charset.encode(text) {
-        return encoded.into();
-    }
-    if charset.can_write(text) {
-        return text.into();
-    }
-    let mut out = Vec::with_capacity(text.len());
-    for c in String::from_utf8_lossy(text).chars() {
-        let mut room = [0; 4];
-        let bytes = c.encode_utf8(&mut room).as_bytes();
-        out.extend_from_slice(if charset.can_write(bytes) { bytes } else { b"?" });
-    }
-    out.into()
 }

@@ -44,10 +44,14 @@ impl<'a> SinkOutput<'a> {
     fn put(&mut self, value: &Val, ty: &SqlType) {
         match value {
             Val::Str(text) | Val::Json(text) | Val::Member(_, text) => match self.charset {
-                Some(charset) if !ty.is_binary_string() && ty.is_string() => match charset.encode(text) {
-                    Some(encoded) => self.sink.bytes(&encoded),
-                    None => self.sink.bytes(text),
-                },
+                // A text that is in this set already goes as it is, whatever it has.
+                Some(charset)
+                    if !ty.is_binary_string()
+                        && ty.is_string()
+                        && (charset.is_encoded() || ty.collation.charset() != charset) =>
+                {
+                    self.sink.bytes(&charset.write(text))
+                }
                 _ => self.sink.bytes(text),
             },
             Val::Null => self.sink.null(),

@@ -96,6 +96,9 @@ pub(super) fn plan_with(
     let body = make(&mut planner, &sample);
     planner.end_trace();
     let body = body?;
+    for warning in ctx.warnings.take() {
+        state.warnings.warn(warning);
+    }
     let is_query = matches!(body, Body::Query(_));
     let reads = is_query || matches!(body, Body::Explain(_) | Body::Analyze { .. });
     let moments = planner.moments(reads)?;

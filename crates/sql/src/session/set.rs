@@ -45,6 +45,7 @@ impl Session {
                     (charset, collation) => crate::expr::collation(charset.as_deref(), collation.as_deref())?
                         .unwrap_or(Collation::DEFAULT),
                 };
+                check_client(collation.charset())?;
                 self.state.values.set_names(collation);
                 self.variables_changed();
                 Ok(())
@@ -54,6 +55,7 @@ impl Session {
                     Some(name) => Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?,
                     None => self.state.server_collation().charset(),
                 };
+                check_client(charset)?;
                 self.state.values.set_character_set(charset);
                 self.variables_changed();
                 Ok(())
@@ -372,6 +374,17 @@ impl Session {
 fn refuse_fixed(def: &variables::Def, setting: &Setting) -> Result<()> {
     match def.refuses(setting) {
         true => Err(SqlError::not_supported(format!("{} = {setting}", def.name))),
+        false => Ok(()),
+    }
+}
+
+/// Error 1231 for a character set in which no client may send statements.
+fn check_client(charset: Charset) -> Result<()> {
+    match charset.is_for_texts_only() {
+        true => Err(SqlError::wrong_value_for_variable(
+            "character_set_client",
+            charset.name(),
+        )),
         false => Ok(()),
     }
 }

@@ -96,7 +96,7 @@ impl Session {
         failpoint::reach("parse");
         let mode = self.state.settings.sql_mode;
         let traces = self.state.settings.trace.enabled;
-        if !traces && self.plans.shape.scan(sql, start, mode) {
+        if !traces && self.is_well_formed(sql) && self.plans.shape.scan(sql, start, mode) {
             let next = self.following(sql, self.plans.shape.next())?;
             self.plans.shape.values(sql, mode, &mut self.plans.values);
             if let Some(&at) = self.plans.index.get(self.plans.shape.key())
@@ -157,6 +157,18 @@ impl Session {
             }
         }
         Ok(next)
+    }
+
+    /// Whether the character sets of client and connection have all that is in a text. If not, the client is warned of the literals when they are
+    /// bound, so that no plan is kept for another time.
+    #[inline]
+    fn is_well_formed(&self, sql: &[u8]) -> bool {
+        let settings = &self.state.settings;
+        let (client, charset) = (
+            settings.character_set_client,
+            settings.collation_connection.charset(),
+        );
+        charset.can_write(sql) && (client == charset || client.can_write(sql))
     }
 
     /// Where the statement after the one that ends at `end` begins; the text's length if there is none. The text has been

@@ -1,6 +1,6 @@
 //! Character sets: what may be written in each, and how long it is in bytes.
 
-use super::Charset;
+use super::{Charset, WideForm};
 use std::borrow::Cow;
 
 impl Charset {
@@ -16,6 +16,7 @@ impl Charset {
             Charset::Utf8mb4 | Charset::Binary => true,
             Charset::Utf8mb3 => text.chars().all(|c| (c as u32) < 0x10000),
             Charset::Bytes(set) => text.chars().all(|c| set.byte_of(c).is_some()),
+            Charset::Wide(form) => text.chars().all(|c| form.has(c)),
             Charset::Ascii => false,
         }
     }
@@ -34,11 +35,29 @@ impl Charset {
         )
     }
 
+    /// The text with a question mark for each byte of what this set, a form of UTF-8, lacks: bytes that are wrong in it, so it is not
+    /// known how many characters they are.
+    pub fn mark_wrong(self, text: &[u8]) -> Vec<u8> {
+        let mut marked = Vec::with_capacity(text.len());
+        for chunk in text.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                let mut bytes = [b'?'; 4];
+                if self.has(c) {
+                    c.encode_utf8(&mut bytes);
+                }
+                marked.extend_from_slice(&bytes[..c.len_utf8()]);
+            }
+            marked.extend(chunk.invalid().iter().map(|_| b'?'));
+        }
+        marked
+    }
+
     fn has(self, c: char) -> bool {
         match self {
             Charset::Utf8mb4 | Charset::Binary => true,
             Charset::Utf8mb3 => (c as u32) < 0x10000,
             Charset::Bytes(set) => set.byte_of(c).is_some(),
+            Charset::Wide(form) => form.has(c),
             Charset::Ascii => c.is_ascii(),
         }
     }
@@ -53,6 +72,7 @@ impl Charset {
                 let text: Option<String> = bytes.iter().map(|byte| set.char_of(*byte)).collect();
                 text.map(String::into_bytes)
             }
+            Charset::Wide(form) => form.decode(bytes).map(String::into_bytes),
             Charset::Utf8mb3 | Charset::Utf8mb4 => std::str::from_utf8(bytes)
                 .ok()
                 .filter(|_| self.can_write(bytes))
@@ -60,14 +80,45 @@ impl Charset {
         }
     }
 
+    /// How many of the bytes are texts of this set, before the first that are not.
+    pub fn well_formed_bytes(self, bytes: &[u8]) -> usize {
+        let unit = self.min_bytes() as usize;
+        let mut at = 0;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            let lengths = (1..=4).filter(|length| length % unit == 0 && *length <= rest.len());
+            let Some(length) = lengths
+                .into_iter()
+                .find(|length| self.decode(&rest[..*length]).is_some())
+            else {
+                break;
+            };
+            at += length;
+        }
+        at
+    }
+
     /// The bytes of a text in this set where they differ from the server's form.
     pub fn encode(self, text: &[u8]) -> Option<Vec<u8>> {
-        let Charset::Bytes(set) = self else { return None };
-        if text.is_ascii() && set.has_ascii() {
-            return None;
+        match self {
+            Charset::Bytes(set) if !(text.is_ascii() && set.has_ascii()) => {
+                let text = std::str::from_utf8(text).ok()?;
+                Some(text.chars().map(|c| set.byte_of(c).unwrap_or(b'?')).collect())
+            }
+            Charset::Wide(form) => Some(form.encode(std::str::from_utf8(text).ok()?)),
+            _ => None,
         }
-        let text = std::str::from_utf8(text).ok()?;
-        Some(text.chars().map(|c| set.byte_of(c).unwrap_or(b'?')).collect())
+    }
+
+    /// The bytes of a text in this set, with `?` for what it lacks.
+    pub fn write(self, text: &[u8]) -> Cow<'_, [u8]> {
+        if let Some(encoded) = self.encode(text) {
+            return encoded.into();
+        }
+        match self.can_write(text) {
+            true => text.into(),
+            false => self.repair(text, false).unwrap_or_default().into(),
+        }
     }
 
     /// A text that a client sends in this set, as the server has texts. A byte that is no character becomes a question mark.
@@ -85,12 +136,39 @@ impl Charset {
     /// Whether the server's form of a text in this set may have other bytes than the text.
     #[inline]
     pub fn is_encoded(self) -> bool {
-        matches!(self, Charset::Bytes(_))
+        matches!(self, Charset::Bytes(_) | Charset::Wide(_))
     }
 
-    /// Whether ASCII is ASCII in this set.
+    /// Whether it is a form of UTF-8, as the server's texts are.
     #[inline]
-    pub(crate) fn has_ascii(self) -> bool {
+    pub fn is_utf8(self) -> bool {
+        matches!(self, Charset::Utf8mb4 | Charset::Utf8mb3)
+    }
+
+    /// Whether it is a form of Unicode.
+    #[inline]
+    pub fn is_unicode(self) -> bool {
+        matches!(self, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Wide(_))
+    }
+
+    /// Whether another form of Unicode gives way to this one: of those that have all characters MySQL counts but these two.
+    pub fn has_all_of(self, other: Charset) -> bool {
+        match (self, other) {
+            (Charset::Wide(WideForm::Utf32), other) => other.is_unicode() && other != self,
+            (Charset::Utf8mb4, Charset::Wide(form)) => form != WideForm::Utf32,
+            (Charset::Utf8mb4, Charset::Utf8mb3) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether no client may send statements in this set.
+    pub fn is_for_texts_only(self) -> bool {
+        matches!(self, Charset::Wide(_))
+    }
+
+    /// Whether the set has all of ASCII.
+    #[inline]
+    fn has_ascii(self) -> bool {
         match self {
             Charset::Bytes(set) => set.has_ascii(),
             _ => true,
@@ -106,11 +184,21 @@ impl Charset {
         }
     }
 
+    /// Whether a text in ASCII has the same bytes in this set.
+    #[inline]
+    pub(crate) fn keeps_ascii(self) -> bool {
+        match self {
+            Charset::Wide(_) => false,
+            charset => charset.has_ascii(),
+        }
+    }
+
     /// Bytes of a text in this set.
     #[inline]
     pub fn byte_len(self, text: &[u8]) -> usize {
         match self {
             Charset::Bytes(_) => self.char_count(text),
+            Charset::Wide(form) => form.byte_len(text),
             _ => text.len(),
         }
     }

@@ -5,6 +5,7 @@ use super::bytes::{ByteSet, ByteWeights};
 use super::ideographs;
 use super::languages::Language;
 use super::passes;
+use super::wide::WideForm;
 use super::{Charset, Uca, Weights};
 
 /// What there is to know of a collation.
@@ -79,42 +80,70 @@ static COLLATIONS: &[Info] = &[
     no_pad(63, "binary", Binary, Weights::CodePoint),
 ];
 
-/// Languages on version 4.0.0, by their number in the table: the collations of both forms of UTF-8.
+const UCS2: Charset = Charset::Wide(WideForm::Ucs2);
+const UTF16: Charset = Charset::Wide(WideForm::Utf16);
+const UTF16LE: Charset = Charset::Wide(WideForm::Utf16le);
+const UTF32: Charset = Charset::Wide(WideForm::Utf32);
+
+/// Those of the other forms of Unicode that are no language's.
+static WIDE: &[Info] = &[
+    pad(35, "ucs2_general_ci", UCS2, Weights::General),
+    pad(90, "ucs2_bin", UCS2, Weights::CodePoint),
+    pad(159, "ucs2_general_mysql500_ci", UCS2, Weights::General500),
+    pad(128, "ucs2_unicode_ci", UCS2, Weights::UNICODE),
+    pad(150, "ucs2_unicode_520_ci", UCS2, Weights::UNICODE_520),
+    pad(54, "utf16_general_ci", UTF16, Weights::General),
+    pad(55, "utf16_bin", UTF16, Weights::CodePoint),
+    pad(101, "utf16_unicode_ci", UTF16, Weights::UNICODE),
+    pad(123, "utf16_unicode_520_ci", UTF16, Weights::UNICODE_520),
+    pad(56, "utf16le_general_ci", UTF16LE, Weights::General),
+    pad(62, "utf16le_bin", UTF16LE, Weights::CodePoint),
+    pad(60, "utf32_general_ci", UTF32, Weights::General),
+    pad(61, "utf32_bin", UTF32, Weights::CodePoint),
+    pad(160, "utf32_unicode_ci", UTF32, Weights::UNICODE),
+    pad(182, "utf32_unicode_520_ci", UTF32, Weights::UNICODE_520),
+];
+
+/// Languages on version 4.0.0, by their number in the table: the collations of all forms of Unicode.
 macro_rules! languages_4 {
-    ($($number:literal $wide:literal $narrow:literal $name:literal)*) => {
+    ($($number:literal $mb4:literal $mb3:literal $utf16:literal $utf32:literal $ucs2:literal $name:literal)*) => {
         &[$({
             static LEVELS: [Language; 1] = [Language::new($number, 0, Uca::V4)];
+            const WEIGHTS: Weights = Weights::Language(&LEVELS);
             [
-                pad($wide, concat!("utf8mb4_", $name, "_ci"), Utf8mb4, Weights::Language(&LEVELS)),
-                pad($narrow, concat!("utf8mb3_", $name, "_ci"), Utf8mb3, Weights::Language(&LEVELS)),
+                pad($mb4, concat!("utf8mb4_", $name, "_ci"), Utf8mb4, WEIGHTS),
+                pad($mb3, concat!("utf8mb3_", $name, "_ci"), Utf8mb3, WEIGHTS),
+                pad($utf16, concat!("utf16_", $name, "_ci"), UTF16, WEIGHTS),
+                pad($utf32, concat!("utf32_", $name, "_ci"), UTF32, WEIGHTS),
+                pad($ucs2, concat!("ucs2_", $name, "_ci"), UCS2, WEIGHTS),
             ]
         }),*]
     };
 }
 
-static LANGUAGES_4: &[[Info; 2]] = languages_4! {
-    0 225 193 "icelandic"
-    1 226 194 "latvian"
-    2 227 195 "romanian"
-    3 228 196 "slovenian"
-    4 229 197 "polish"
-    5 230 198 "estonian"
-    6 231 199 "spanish"
-    7 232 200 "swedish"
-    8 233 201 "turkish"
-    9 234 202 "czech"
-    10 235 203 "danish"
-    11 236 204 "lithuanian"
-    12 237 205 "slovak"
-    13 238 206 "spanish2"
-    14 239 207 "roman"
-    15 240 208 "persian"
-    16 241 209 "esperanto"
-    17 242 210 "hungarian"
-    18 243 211 "sinhala"
-    19 244 212 "german2"
-    20 245 213 "croatian"
-    21 247 215 "vietnamese"
+static LANGUAGES_4: &[[Info; 5]] = languages_4! {
+    0 225 193 102 161 129 "icelandic"
+    1 226 194 103 162 130 "latvian"
+    2 227 195 104 163 131 "romanian"
+    3 228 196 105 164 132 "slovenian"
+    4 229 197 106 165 133 "polish"
+    5 230 198 107 166 134 "estonian"
+    6 231 199 108 167 135 "spanish"
+    7 232 200 109 168 136 "swedish"
+    8 233 201 110 169 137 "turkish"
+    9 234 202 111 170 138 "czech"
+    10 235 203 112 171 139 "danish"
+    11 236 204 113 172 140 "lithuanian"
+    12 237 205 114 173 141 "slovak"
+    13 238 206 115 174 142 "spanish2"
+    14 239 207 116 175 143 "roman"
+    15 240 208 117 176 144 "persian"
+    16 241 209 118 177 145 "esperanto"
+    17 242 210 119 178 146 "hungarian"
+    18 243 211 120 179 147 "sinhala"
+    19 244 212 121 180 148 "german2"
+    20 245 213 122 181 149 "croatian"
+    21 247 215 124 183 151 "vietnamese"
 };
 
 /// Languages on version 9.0.0: the collations that tell letters apart, and accents and cases too.
@@ -284,6 +313,7 @@ static BY_ID: [Option<&Info>; IDS] = {
         LANGUAGES_4.as_flattened(),
         LANGUAGES_9.as_flattened(),
         EAST_ASIAN,
+        WIDE,
     ];
     let mut n = 0;
     while n < lists.len() {

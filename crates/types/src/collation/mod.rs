@@ -14,9 +14,11 @@ mod list;
 mod passes;
 mod sort_key;
 mod uca;
+mod wide;
 
 pub use bytes::ByteSet;
 pub use sort_key::SqlCollator;
+pub use wide::WideForm;
 
 use bytes::ByteWeights;
 use languages::Language;
@@ -35,6 +37,8 @@ pub enum Charset {
     Utf8mb3,
     /// One of those with a byte for each character, of which `latin1` is the commonest.
     Bytes(ByteSet),
+    /// A form of Unicode that no client sends, such as `utf16`.
+    Wide(WideForm),
     /// `ascii`
     Ascii,
     /// `binary`: bytes.
@@ -234,7 +238,10 @@ impl Charset {
             "utf8" | "utf8mb3" => Charset::Utf8mb3,
             "ascii" => Charset::Ascii,
             "binary" => Charset::Binary,
-            name => Charset::Bytes(ByteSet::by_name(name)?),
+            name => match WideForm::ALL.into_iter().find(|form| form.name() == name) {
+                Some(form) => Charset::Wide(form),
+                None => Charset::Bytes(ByteSet::by_name(name)?),
+            },
         })
     }
 
@@ -244,6 +251,7 @@ impl Charset {
             Charset::Utf8mb4 => "utf8mb4",
             Charset::Utf8mb3 => "utf8mb3",
             Charset::Bytes(set) => set.name(),
+            Charset::Wide(form) => form.name(),
             Charset::Ascii => "ascii",
             Charset::Binary => "binary",
         }
@@ -255,6 +263,7 @@ impl Charset {
             Charset::Utf8mb4 => "UTF-8 Unicode",
             Charset::Utf8mb3 => "UTF-8 Unicode",
             Charset::Bytes(set) => set.description(),
+            Charset::Wide(form) => form.description(),
             Charset::Ascii => "US ASCII",
             Charset::Binary => "Binary pseudo charset",
         }
@@ -268,7 +277,12 @@ impl Charset {
             Charset::Utf8mb3,
             Charset::Utf8mb4,
         ];
-        let mut all: Vec<Charset> = ByteSet::all().map(Charset::Bytes).chain(others).collect();
+        let wide = WideForm::ALL.map(Charset::Wide);
+        let mut all: Vec<Charset> = ByteSet::all()
+            .map(Charset::Bytes)
+            .chain(wide)
+            .chain(others)
+            .collect();
         all.sort_by_key(|charset| charset.name());
         all
     }
@@ -279,6 +293,7 @@ impl Charset {
             Charset::Utf8mb4 => Collation::UTF8MB4_0900_AI_CI,
             Charset::Utf8mb3 => Collation::UTF8MB3_GENERAL_CI,
             Charset::Bytes(set) => set.default_collation(),
+            Charset::Wide(form) => form.default_collation(),
             Charset::Ascii => Collation::ASCII_GENERAL_CI,
             Charset::Binary => Collation::BINARY,
         }
@@ -290,6 +305,7 @@ impl Charset {
             Charset::Utf8mb4 => Collation::UTF8MB4_BIN,
             Charset::Utf8mb3 => Collation(83),
             Charset::Bytes(set) => set.bin_collation(),
+            Charset::Wide(form) => form.bin_collation(),
             Charset::Ascii => Collation(65),
             Charset::Binary => Collation::BINARY,
         }

@@ -6,7 +6,7 @@
 //! follows the run is less than a space, 2 at the end, 3 when it is greater. After 1 and 3 stands how long the run is:
 //! before something small a longer run is greater, before something great it is less (the length is then inverted).
 
-use super::{Collation, Weights};
+use super::{Charset, Collation, Weights, WideForm};
 
 const BELOW: u8 = 1;
 const END: u8 = 2;
@@ -115,10 +115,30 @@ impl Collation {
 
     /// What `WEIGHT_STRING` shows.
     pub fn weight_string(self, text: &[u8]) -> Vec<u8> {
+        if self.is_code_point() && self.weights().are_bytes() {
+            return self.code_points(text);
+        }
         let mut out = Vec::new();
         self.plain_key(text, &mut out);
         if matches!(self.weights(), Weights::Passes(passes) if passes.shows_end()) {
             out.push(0);
+        }
+        out
+    }
+}
+
+impl Collation {
+    /// What MySQL weighs by code point: the numbers of characters in two or three bytes, or the bytes of a text in another set.
+    fn code_points(self, text: &[u8]) -> Vec<u8> {
+        let charset = self.charset();
+        let width = match charset {
+            _ if !charset.is_unicode() || !self.pad_space() => return charset.write(text).into_owned(),
+            Charset::Utf8mb3 | Charset::Wide(WideForm::Ucs2) => 2,
+            _ => 3,
+        };
+        let mut out = Vec::with_capacity(text.len() * width);
+        for c in String::from_utf8_lossy(text).chars() {
+            out.extend_from_slice(&(c as u32).to_be_bytes()[4 - width..]);
         }
         out
     }

@@ -451,6 +451,19 @@ impl SqlError {
         )
     }
 
+    /// Warning 1300: `Cannot convert string '{text}' from {from} to {to}`, of which the first bytes are shown.
+    pub fn cannot_convert(text: &[u8], from: &str, to: &str) -> Self {
+        let shown = text.iter().take(6).map(|b| match b {
+            b' '..=b'~' => char::from(*b).to_string(),
+            _ => format!("\\x{b:02X}"),
+        });
+        let (shown, more) = (shown.collect::<String>(), if text.len() > 6 { "..." } else { "" });
+        SqlError::new(
+            er::INVALID_CHARACTER_STRING,
+            format!("Cannot convert string '{shown}{more}' from {from} to {to}"),
+        )
+    }
+
     /// Error 3995: `Character set '{a}' cannot be used in conjunction with '{b}' in call to {function}.`
     pub fn character_set_mismatch(a: &str, b: &str, function: &str) -> Self {
         SqlError::new(
@@ -481,8 +494,9 @@ impl SqlError {
         )
     }
 
-    /// Error 1300: `Invalid {charset} character string: '{bytes}'`.
-    pub fn invalid_string(charset: &str, bytes: &str) -> Self {
+    /// Error 1300: `Invalid {charset} character string: '{bytes}'`, of which three at most are shown.
+    pub fn invalid_string(charset: &str, bytes: &[u8]) -> Self {
+        let bytes: String = bytes.iter().take(3).map(|b| format!("{b:02X}")).collect();
         SqlError::new(
             er::INVALID_CHARACTER_STRING,
             format!("Invalid {charset} character string: '{bytes}'"),

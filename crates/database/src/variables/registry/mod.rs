@@ -64,6 +64,8 @@ pub enum Kind {
     Charset {
         /// NULL is allowed: no conversion.
         nullable: bool,
+        /// It is what clients send, in which statements are read.
+        sent: bool,
     },
     /// The name of a collation.
     Collation,

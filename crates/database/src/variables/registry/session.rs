@@ -10,12 +10,22 @@ use super::{
 const NO_TRACKING: &str = "clients are told of no changes of their session";
 const NO_MESSAGES: &str = "what the server says is in the program";
 
-const CHARSET: Kind = Charset { nullable: false };
-const CHARSET_OR_NULL: Kind = Charset { nullable: true };
+const CHARSET: Kind = Charset {
+    nullable: false,
+    sent: false,
+};
+const CHARSET_OR_NULL: Kind = Charset {
+    nullable: true,
+    sent: false,
+};
+const CHARSET_SENT: Kind = Charset {
+    nullable: false,
+    sent: true,
+};
 
 pub(super) const DEFS: &[Def] = &[
     // Text.
-    def("character_set_client", Both, true, CHARSET, "utf8mb4"),
+    def("character_set_client", Both, true, CHARSET_SENT, "utf8mb4"),
     def("character_set_connection", Both, true, CHARSET, "utf8mb4"),
     def("character_set_database", Both, true, CHARSET, "utf8mb4"),
     unused(

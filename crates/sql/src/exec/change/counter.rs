@@ -2,8 +2,8 @@
 //! (`innodb_autoinc_lock_mode`).
 //!
 //! The table's counter lives outside of transactions: what is taken is not given back. A statement that knows how many
-//! rows it has takes their values at once; one that does not (INSERT … SELECT) takes 1, 2, 4, … as it goes along. Whether
-//! two statements may take turns at that is the mode:
+//! rows it has takes as many values at once, also for rows in front that brought their own; one that does not
+//! (INSERT … SELECT) takes 1, 2, 4, … as it goes along. Whether two statements may take turns at that is the mode:
 //!
 //! - 0, *traditional*: no. Each locks the counter (AUTO-INC) to its own end, and moves it on only by the rows it has
 //!   really inserted.
@@ -23,26 +23,30 @@ const TAKEN_AT_ONCE_MAX: u64 = 65_535;
 pub struct Counter<'a> {
     run: ChangeContext<'a>,
     table: &'a Table,
-    /// How many rows there will be is not known.
-    bulk: bool,
+    /// How many rows there may be yet: all, until a value is taken, then those that have not gone in. `None`: it is not known.
+    rows: Option<u64>,
     /// Taken, and not used yet.
     taken: Range<u64>,
     /// The value of the row at hand, if it is a generated one.
     generated: Option<u64>,
     /// How many a bulk insert takes next.
     next_take: u64,
+    /// A value has been taken.
+    has_taken: bool,
     locked: bool,
 }
 
 impl<'a> Counter<'a> {
-    pub fn new(run: ChangeContext<'a>, table: &'a Table, bulk: bool) -> Counter<'a> {
+    /// For a statement of so many rows, if that is known.
+    pub fn new(run: ChangeContext<'a>, table: &'a Table, rows: Option<u64>) -> Counter<'a> {
         Counter {
             run,
             table,
-            bulk,
+            rows,
             taken: 0..0,
             generated: None,
             next_take: 1,
+            has_taken: false,
             locked: false,
         }
     }
@@ -64,14 +68,14 @@ impl<'a> Counter<'a> {
         self.generated = None;
     }
 
-    /// The next value. `rows_left` counts the row it is for, and those behind it.
-    pub fn generate(&mut self, rows_left: u64) -> Result<u64> {
+    /// The next value.
+    pub fn generate(&mut self) -> Result<u64> {
         let value = if self.mode() == CounterMode::Traditional {
             self.lock()?;
             self.table.auto_increment_next(self.step(), self.offset())?
         } else {
             if self.taken.is_empty() {
-                self.take(rows_left)?;
+                self.take()?;
             }
             let value = self.taken.start;
             self.go_on_above(value);
@@ -81,12 +85,17 @@ impl<'a> Counter<'a> {
         Ok(value)
     }
 
-    fn take(&mut self, rows_left: u64) -> Result<()> {
-        let number = if self.bulk { self.next_take } else { rows_left };
+    fn is_bulk(&self) -> bool {
+        self.rows.is_none()
+    }
+
+    fn take(&mut self) -> Result<()> {
+        let number = self.rows.unwrap_or(self.next_take);
+        self.has_taken = true;
         self.next_take = (2 * self.next_take).min(TAKEN_AT_ONCE_MAX);
         let (step, offset) = (self.step(), self.offset());
         let consecutive = self.mode() == CounterMode::Consecutive;
-        if consecutive && self.bulk {
+        if consecutive && self.is_bulk() {
             self.lock()?;
         }
         let mut first = None;
@@ -123,6 +132,13 @@ impl<'a> Counter<'a> {
         }
     }
 
+    /// The row at hand went in.
+    pub fn went_in(&mut self) {
+        if self.has_taken {
+            self.rows = self.rows.map(|rows| rows - 1);
+        }
+    }
+
     /// The row at hand did not go in, and the statement goes on: the next row gets its value.
     pub fn give_back(&mut self) {
         if let Some(value) = self.generated.take()
@@ -141,7 +157,7 @@ impl<'a> Counter<'a> {
         let value = value.saturating_add(next_in - 1);
         match self.mode() {
             CounterMode::Interleaved => {}
-            CounterMode::Consecutive if !self.bulk && !self.locked => {
+            CounterMode::Consecutive if !self.is_bulk() && !self.locked => {
                 let txn = self.run.txn.borrow();
                 let done = self.table.auto_increment_observe_unlocked(&txn, value)?;
                 drop(txn);

@@ -120,9 +120,24 @@ impl<'a> Relations<'a> {
         !self.graph.nodes[0].children.is_empty()
     }
 
-    /// A row is to be inserted. Error 1452.
-    pub fn before_insert(&self, row: &[Value]) -> Result<()> {
-        self.check_parents(Step::TARGET, None, row)
+    /// A row is to be inserted, for whose column `generated` (NULL in it) a value is generated: behind the constraints that come
+    /// before the first with this column, so that a row which they refuse uses none up. Error 1452.
+    pub fn before_insert(
+        &self,
+        row: &mut [Value],
+        generated: Option<usize>,
+        generate: impl FnOnce(&mut [Value]) -> Result<()>,
+    ) -> Result<()> {
+        let node = &self.graph.nodes[0];
+        let has_generated = |link: &ParentLink| {
+            let columns = &node.def.foreign_keys[link.key].columns;
+            generated.is_some_and(|column| columns.contains(&column))
+        };
+        let first = node.parents.iter().position(has_generated);
+        let (before, behind) = node.parents.split_at(first.unwrap_or(node.parents.len()));
+        self.check_parents(&node.def, before, None, row)?;
+        generate(row)?;
+        self.check_parents(&node.def, behind, None, row)
     }
 
     /// The row with this primary key is to be deleted, or, for REPLACE, to give way to a new one: its children refuse, with error
@@ -155,7 +170,9 @@ impl<'a> Relations<'a> {
 
     fn see_to_update(&self, step: Step, old: &[Value], new: &[Value]) -> Result<()> {
         self.see_to_children(step, old, Some(new), Event::Update)?;
-        self.check_parents(step, Some(old), new)
+        let node = &self.graph.nodes[step.node];
+        let links = node.parents.iter().filter(|link| step.via != Some(link.key));
+        self.check_parents(&node.def, links, Some(old), new)
     }
 
     /// Each constraint of which a row is the parent, if the row's key goes; of one table those that cascade first.
@@ -183,14 +200,19 @@ impl<'a> Relations<'a> {
     }
 
     /// Error 1452 if a parent is missing that the row did not have before.
-    fn check_parents(&self, step: Step, old: Option<&[Value]>, row: &[Value]) -> Result<()> {
-        let node = &self.graph.nodes[step.node];
-        for link in node.parents.iter().filter(|link| step.via != Some(link.key)) {
-            let columns = &node.def.foreign_keys[link.key].columns;
+    fn check_parents<'l>(
+        &self,
+        child: &TableDef,
+        links: impl IntoIterator<Item = &'l ParentLink>,
+        old: Option<&[Value]>,
+        row: &[Value],
+    ) -> Result<()> {
+        for link in links {
+            let columns = &child.foreign_keys[link.key].columns;
             let is_null = columns.iter().any(|at| row[*at].is_null());
             let as_before = old.is_some_and(|old| columns.iter().all(|at| old[*at] == row[*at]));
-            if !is_null && !as_before && !self.has_parent(&node.def, link, row)? {
-                return Err(self.no_parent(&node.def, link));
+            if !is_null && !as_before && !self.has_parent(child, link, row)? {
+                return Err(self.no_parent(child, link));
             }
         }
         Ok(())

@@ -16,9 +16,10 @@ use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError, er};
 use crate::exec::{Exec, Purpose, QueryScope};
 use crate::expr::{Row, SessionInfo};
+use crate::plan::OutputColumn;
 use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate};
-use crate::types::assign::zero_value;
-use crate::types::{SqlMode, TypeKind, Val, Value};
+use crate::types::assign::{well_formed, zero_value};
+use crate::types::{Charset, SqlMode, TypeKind, Val, Value};
 use tidemark_engine::{Action, DuplicateLock, Error};
 
 /// Runs the statement. The environment must say `writes`, and be strict only without IGNORE.
@@ -35,7 +36,7 @@ pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>, client: &mut dyn Re
         changed: 0,
         skipped: 0,
         orphans: 0,
-        counter: Counter::new(run, &plan.target.table, plan.is_bulk()),
+        counter: Counter::new(run, &plan.target.table, plan.known_rows()),
     };
     let rows = match &plan.source {
         InsertSource::File(source) => work.all_lines(source, client)?,
@@ -87,9 +88,8 @@ impl InsertRun<'_> {
                 let mut values = Vec::with_capacity(plan.target.def.columns.len());
                 for (at, row) in rows.iter().enumerate() {
                     self.run.env.row_number.set(at as u64 + 1);
-                    let left = (rows.len() - at) as u64;
                     self.build(row, &mut values)?;
-                    self.put(&mut values, left)?;
+                    self.put(&mut values)?;
                 }
                 Ok(rows.len() as u64)
             }
@@ -109,8 +109,8 @@ impl InsertRun<'_> {
                 let mut at = 0;
                 rows.for_each(&mut |row| {
                     self.run.env.row_number.set(at + 1);
-                    self.build_from(row, &mut values)?;
-                    self.put(&mut values, total - at)?;
+                    self.build_from(row, &source.query.columns, &mut values)?;
+                    self.put(&mut values)?;
                     at += 1;
                     Ok(true)
                 })?;
@@ -186,11 +186,17 @@ impl InsertRun<'_> {
         }
     }
 
-    fn build_from(&mut self, row: &[Value], values: &mut Vec<Value>) -> Result<()> {
+    fn build_from(&mut self, row: &[Value], source: &[OutputColumn], values: &mut Vec<Value>) -> Result<()> {
         let plan = self.plan;
         self.begin(values);
-        for (value, &column) in row.iter().zip(&plan.columns) {
-            values[column] = self.converted(column, value.borrowed())?.into_owned();
+        for ((value, of), &column) in row.iter().zip(source).zip(&plan.columns) {
+            let mut value = value.borrowed();
+            if of.ty.is_string() && of.ty.collation.charset() == Charset::Utf8mb3 {
+                let to = &plan.target.def.columns[column];
+                let sets = (Charset::Utf8mb3, to.ty.collation.charset());
+                value = well_formed(value, sets, &to.name, self.run.env)?;
+            }
+            values[column] = self.converted(column, value)?.into_owned();
         }
         self.defaults(&plan.columns, values)
     }
@@ -215,18 +221,22 @@ impl InsertRun<'_> {
         matches!(&self.plan.source, InsertSource::Rows(rows) if rows.len() == 1)
     }
 
+    /// The AUTO_INCREMENT column is NULL where a value is to be generated for it.
+    fn clear_zero(&self, values: &mut [Value]) {
+        if let Some(column) = self.plan.auto_increment
+            && matches!(values[column], Val::Int(0) | Val::UInt(0))
+            && !self.run.env.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO)
+        {
+            values[column] = Val::Null;
+        }
+    }
+
     /// Fills in the AUTO_INCREMENT column.
-    fn generate(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
+    fn generate(&mut self, values: &mut [Value]) -> Result<()> {
         let Some(column) = self.plan.auto_increment else {
             return Ok(());
         };
-        let zero_generates = !self.run.env.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
-        let wanted = match &values[column] {
-            Val::Null => true,
-            Val::Int(0) | Val::UInt(0) => zero_generates,
-            _ => false,
-        };
-        if !wanted {
+        if !values[column].is_null() {
             if let Some(value) = self.counter_value(values) {
                 self.counter.given(value);
             }
@@ -234,7 +244,7 @@ impl InsertRun<'_> {
         }
         let fixed = self.run.session.insert_id.replace(0);
         let value = match fixed {
-            0 => self.counter.generate(rows_left)?,
+            0 => self.counter.generate()?,
             fixed => fixed,
         };
         let ty = &self.plan.target.def.columns[column].ty;
@@ -266,10 +276,10 @@ impl InsertRun<'_> {
         }
     }
 
-    pub(super) fn put(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
+    pub(super) fn put(&mut self, values: &mut [Value]) -> Result<()> {
         self.counter.begin_row();
         self.generated = None;
-        match self.check(values).and_then(|()| self.try_put(values, rows_left)) {
+        match self.check(values).and_then(|()| self.try_put(values)) {
             Err(error) if self.plan.ignore && is_ignorable(&error) => {
                 let orphan = matches!(
                     error.code,
@@ -306,8 +316,8 @@ impl InsertRun<'_> {
         target.check(&Changed { base, set: &set }, &self.run.env.ctx())
     }
 
-    fn try_put(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
-        self.generate(values, rows_left)?;
+    fn try_put(&mut self, values: &mut [Value]) -> Result<()> {
+        self.clear_zero(values);
         let (plan, run) = (self.plan, self.run);
         let target = &plan.target;
         let lock = match plan.on_duplicate {
@@ -315,8 +325,11 @@ impl InsertRun<'_> {
             OnDuplicate::Replace | OnDuplicate::Update(_) => DuplicateLock::Exclusive,
         };
         let relations = Relations::of(target.foreign_keys.as_deref(), run);
-        if let Some(relations) = relations {
-            relations.before_insert(values)?;
+        match relations {
+            None => self.generate(values)?,
+            Some(relations) => {
+                relations.before_insert(values, plan.auto_increment, |values| self.generate(values))?
+            }
         }
         // A row that others refer to is deleted rather than changed.
         let becomes = relations.is_none_or(|relations| !relations.has_children());
@@ -363,6 +376,7 @@ impl InsertRun<'_> {
         }
         self.copied += 1;
         self.wrote = true;
+        self.counter.went_in();
         // A value that was generated for a row which did not go in is not LAST_INSERT_ID().
         self.outcome.generated_id = self.outcome.generated_id.or(self.generated);
         self.changed += u64::from(deleted > 0);

@@ -66,7 +66,7 @@ impl InsertRun<'_> {
             if !self.line(source, lines, &mut values)? {
                 return Ok(rows);
             }
-            self.put(&mut values, 1)?;
+            self.put(&mut values)?;
             rows += 1;
             match lines.next_line()? {
                 None => return Ok(rows),

@@ -115,6 +115,7 @@ pub fn assigned_value(
         return Ok(build::assignable(
             default,
             &target.def.columns[column].ty,
+            &target.def.columns[column].name,
             binder.ctx,
         ));
     }
@@ -127,6 +128,7 @@ pub fn assigned_value(
     Ok(build::assignable(
         value,
         &target.def.columns[column].ty,
+        &target.def.columns[column].name,
         binder.ctx,
     ))
 }

@@ -159,7 +159,15 @@ impl Planner<'_> {
 impl InsertPlan {
     /// Whether it is not known beforehand how many rows it inserts.
     pub fn is_bulk(&self) -> bool {
-        !matches!(self.source, InsertSource::Rows(_))
+        self.known_rows().is_none()
+    }
+
+    /// How many rows it inserts, if that is known beforehand.
+    pub fn known_rows(&self) -> Option<u64> {
+        match &self.source {
+            InsertSource::Rows(rows) => Some(rows.len() as u64),
+            _ => None,
+        }
     }
 }
 
@@ -290,11 +298,8 @@ pub(super) fn bind_rows(
                         inner: &mut *hooks,
                     };
                     let value = binder.bind(value, &scope, &mut hooks)?;
-                    Given::Value(build::assignable(
-                        value,
-                        &target.def.columns[*column].ty,
-                        binder.ctx,
-                    ))
+                    let column = &target.def.columns[*column];
+                    Given::Value(build::assignable(value, &column.ty, &column.name, binder.ctx))
                 }
             })
         });

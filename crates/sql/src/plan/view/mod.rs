@@ -67,6 +67,7 @@ impl Contexts {
             collation_connection: collation,
             character_set_client: Charset::Utf8mb4,
             dates: RefCell::default(),
+            warnings: RefCell::default(),
             ..around.clone()
         }))
     }

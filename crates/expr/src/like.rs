@@ -60,16 +60,6 @@ impl LikePattern {
         self.parts.iter().map_while(literal).collect()
     }
 
-    /// Whether the pattern is [`LikePattern::prefix`] and `%` and no more.
-    pub fn is_prefix_only(&self) -> bool {
-        let literal = self
-            .parts
-            .iter()
-            .take_while(|p| matches!(p, Part::Char(_)))
-            .count();
-        self.parts.len() == literal + 1 && self.parts[literal] == Part::Any
-    }
-
     /// Whether the whole text matches.
     pub fn matches(&self, text: &[u8]) -> bool {
         matches!(self.matches_watched(text, &mut Watch::off()), Ok(true))
@@ -254,7 +244,5 @@ mod tests {
     fn prefixes_for_the_index() {
         let p = LikePattern::new(b"ab\\%c%", Some('\\'), Collation::DEFAULT);
         assert_eq!(p.prefix(), "ab%c");
-        assert!(p.is_prefix_only());
-        assert!(!LikePattern::new(b"ab%c", Some('\\'), Collation::DEFAULT).is_prefix_only());
     }
 }

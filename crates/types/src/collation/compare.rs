@@ -11,6 +11,9 @@ use super::uca::{self, CharWeights};
 use super::{Collation, Uca, Weights, general};
 use std::cmp::Ordering;
 
+/// The last character that the oldest version of the algorithm knows.
+const BASIC_PLANE_END: char = '\u{FFFF}';
+
 /// Decodes the character at a position and says where the next begins; bytes that are no UTF-8 stand for themselves.
 pub(super) fn decode(text: &[u8], at: usize) -> (char, usize) {
     let first = text[at];
@@ -360,6 +363,10 @@ impl Collation {
         {
             return self.ignores_case() && a.eq_ignore_ascii_case(&b);
         }
+        // One weight stands for all of them there, and is none of theirs.
+        if a > BASIC_PLANE_END && b > BASIC_PLANE_END && self.knows_basic_plane_only() {
+            return false;
+        }
         let (mut x, mut y) = ([0; 4], [0; 4]);
         let (x, y) = (a.encode_utf8(&mut x), b.encode_utf8(&mut y));
         // LIKE does not tell hiragana from katakana.
@@ -367,6 +374,14 @@ impl Collation {
             self.weight_iter(x.as_bytes(), n)
                 .eq(self.weight_iter(y.as_bytes(), n))
         })
+    }
+
+    fn knows_basic_plane_only(self) -> bool {
+        match self.weights() {
+            Weights::Uca(levels) => levels.first() == Some(&Uca::V4),
+            Weights::Language(levels) => levels.first().is_some_and(|level| level.base() == Uca::V4),
+            _ => false,
+        }
     }
 
     /// Whether `a` and `A` are the same.
@@ -448,6 +463,19 @@ mod tests {
         assert_ne!(order(turkish, "i", "I"), Ordering::Equal);
         assert!(!turkish.same_char('i', 'I') && turkish.same_char('ı', 'I') && turkish.same_char('a', 'A'));
         assert!(named("utf8mb4_roman_ci").same_char('u', 'V'));
+        // Equal, but not to LIKE.
+        for (name, are_equal) in [
+            ("utf8mb4_unicode_ci", true),
+            ("utf8mb4_czech_ci", true),
+            ("utf8mb4_unicode_520_ci", false),
+        ] {
+            assert_eq!(
+                named(name).compare("𧥩".as_bytes(), "𧥪".as_bytes()).is_eq(),
+                are_equal,
+                "{name}"
+            );
+            assert!(!named(name).same_char('𧥩', '𧥪'), "{name}");
+        }
     }
 
     #[test]

@@ -68,6 +68,11 @@ pub(super) struct Found {
 }
 
 impl Language {
+    /// The order that it changes.
+    pub(super) fn base(&self) -> Uca {
+        self.base
+    }
+
     pub(super) const fn new(number: usize, level: usize, base: Uca) -> Language {
         let start = word(1 + number) as usize;
         let mut at = start + 1;

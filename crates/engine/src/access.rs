@@ -9,6 +9,7 @@ use crate::ids::IndexNo;
 use crate::kernel::Counter;
 use crate::lock::DuplicateLock;
 use crate::schema::{Datum, RowBuf};
+use crate::striped;
 use crate::table::{Action, Flow, Keep, RangeScan, Read, RowView, Table, TableUsage};
 use crate::transaction::Transaction;
 
@@ -25,8 +26,9 @@ impl Table {
         let mut txn = txn.txn();
         let found = self.get_row(&mut txn, index, key, read, f)?;
         if found {
-            txn.kernel.counters.add(Counter::RowsRead, 1);
-            self.usage.read(Some(index), 1);
+            let thread = striped::this_thread();
+            txn.kernel.counters.add_in(thread, Counter::RowsRead, 1);
+            self.usage.read_in(thread, index);
         }
         Ok(found)
     }

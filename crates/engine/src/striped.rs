@@ -18,6 +18,7 @@
 use crate::COUNTED;
 use crate::tally;
 use crossbeam_utils::CachePadded;
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,11 +31,27 @@ const LINE: usize = 16;
 
 type Line = CachePadded<[AtomicU64; LINE]>;
 
+/// The stripe of a thread, which cannot leave it: the thread alone adds there.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnStripe(usize, PhantomData<*const ()>);
+
+/// That of this thread; one that is shared if the thread is about to end.
+#[inline]
+pub(crate) fn this_thread() -> OwnStripe {
+    let number = if COUNTED {
+        tally::own_number().unwrap_or(OWN)
+    } else {
+        0
+    };
+    OwnStripe(number, PhantomData)
+}
+
 /// Counters by number, in a stripe for each thread.
 pub(crate) struct Striped {
     /// Of a stripe.
     lines: usize,
-    blocks: [OnceLock<Box<[Line]>>; SHARED + 1],
+    /// Of each block the first line of all its stripes, then the second: nothing is multiplied to find one.
+    blocks: [OnceLock<Box<[[Line; BLOCK]]>>; SHARED + 1],
 }
 
 impl Striped {
@@ -49,17 +66,23 @@ impl Striped {
     /// Adds to a counter.
     #[inline]
     pub fn add(&self, counter: usize, more: u64) {
+        self.add_in(this_thread(), counter, more);
+    }
+
+    /// Adds to a counter, for [this thread](this_thread).
+    #[inline]
+    pub fn add_in(&self, thread: OwnStripe, counter: usize, more: u64) {
         if !COUNTED {
             return;
         }
-        match tally::own_number() {
-            Some(number) if number < OWN => {
-                let own = self.counter(number / BLOCK, number, counter);
-                // This thread alone adds. Relaxed: a count says nothing about other memory.
-                let sum = own.load(Ordering::Relaxed).wrapping_add(more);
-                own.store(sum, Ordering::Relaxed);
-            }
-            number => self.add_shared(number.unwrap_or(0), counter, more),
+        let number = thread.0;
+        if number < OWN {
+            let own = self.counter(number / BLOCK, number, counter);
+            // This thread alone adds. Relaxed: a count says nothing about other memory.
+            let sum = own.load(Ordering::Relaxed).wrapping_add(more);
+            own.store(sum, Ordering::Relaxed);
+        } else {
+            self.add_shared(number, counter, more);
         }
     }
 
@@ -72,20 +95,21 @@ impl Striped {
     #[inline]
     fn counter(&self, block: usize, number: usize, counter: usize) -> &AtomicU64 {
         let lines = self.blocks[block].get_or_init(|| self.make());
-        &lines[number % BLOCK * self.lines + counter / LINE][counter % LINE]
+        &lines[counter / LINE][number % BLOCK][counter % LINE]
     }
 
     #[cold]
-    fn make(&self) -> Box<[Line]> {
-        (0..BLOCK * self.lines).map(|_| Line::default()).collect()
+    fn make(&self) -> Box<[[Line; BLOCK]]> {
+        let stripes = |_| std::array::from_fn(|_| Line::default());
+        (0..self.lines).map(stripes).collect()
     }
 
     /// What has been added to a counter. Never less than before.
     pub fn sum(&self, counter: usize) -> u64 {
         let blocks = self.blocks.iter().filter_map(OnceLock::get);
-        let stripes = blocks.flat_map(|block| block.chunks(self.lines));
-        let of = |stripe: &[Line]| stripe[counter / LINE][counter % LINE].load(Ordering::Relaxed);
-        stripes.map(of).fold(0, u64::wrapping_add)
+        let lines = blocks.flat_map(|block| &block[counter / LINE]);
+        let of = |line: &Line| line[counter % LINE].load(Ordering::Relaxed);
+        lines.map(of).fold(0, u64::wrapping_add)
     }
 }
 

@@ -173,12 +173,10 @@ impl Local {
     /// The pending statements become part of the sums; their latencies go into the histogram of the digest, which is locked.
     fn add_up(&self, histogram: &mut Histogram) {
         let _held = self.adding_up.lock();
-        let (buckets, mut all) = (Buckets::get(), Totals::default());
-        for usual in self.pending() {
-            all.add_usual(&usual);
-            histogram.add(buckets.of(usual.nanos), 1);
-        }
+        let mut all = Totals::default();
+        self.pending().for_each(|usual| all.add_usual(&usual));
         self.sums.add_usual(&all);
+        histogram.add_each(self.latencies());
         self.pending_len.store(0, Ordering::Relaxed);
     }
 }

@@ -46,27 +46,24 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
 
 /// How many beginnings of numbers there are with so many bits behind the first one.
 pub const fn beginnings(bits: u32) -> usize {
-    65 << bits
+    (65 - bits as usize) << bits
 }
 
-/// How many bits a number has, and so many of those that follow the first one.
+/// How many bits a number has, and so many of those that follow the first one. Small numbers, without so many bits, are taken together
+/// with greater ones.
 #[inline]
 pub fn beginning_of(number: u64, bits: u32) -> usize {
-    let length = 64 - number.leading_zeros();
-    let following = match length.checked_sub(bits + 1) {
-        Some(shift) => (number >> shift) & ((1 << bits) - 1),
-        None => 0,
-    };
-    ((length as usize) << bits) | following as usize
+    let number = number | 1 << bits;
+    let shift = number.ilog2() - bits;
+    ((shift as usize) << bits) + (number >> shift) as usize
 }
 
 /// The least number with a [beginning](beginning_of).
 pub const fn shortest_of(beginning: usize, bits: u32) -> u64 {
-    let length = (beginning >> bits) as u32;
-    let following = (beginning & ((1 << bits) - 1)) as u64;
-    match length.checked_sub(bits + 1) {
-        Some(shift) => ((1 << bits) | following) << shift,
-        None => 0,
+    match (beginning >> bits) as u32 {
+        // Small numbers are among them.
+        0 | 1 => 0,
+        one_more => ((beginning & ((1 << bits) - 1)) as u64 | 1 << bits) << (one_more - 1),
     }
 }
 
@@ -111,6 +108,15 @@ impl Histogram {
         }
         if let Some(count) = self.0.get_mut(bucket as usize) {
             *count += more;
+        }
+    }
+
+    /// Counts one of each of these.
+    pub fn add_each(&mut self, buckets: impl Iterator<Item = u16>) {
+        self.0.resize(BUCKETS, 0);
+        let counts = &mut self.0[..];
+        for bucket in buckets {
+            counts[bucket as usize] += 1;
         }
     }
 
@@ -190,6 +196,28 @@ mod tests {
         assert_eq!(Buckets::get().of(u64::MAX) as usize, BUCKETS - 1);
         assert_eq!(Buckets::get().of(10_000), 1);
         assert_eq!(Buckets::get().of(9_999), 0);
+    }
+
+    #[test]
+    fn the_beginning_of_a_number_is_that_of_the_least_one_with_it() {
+        for bits in [3, GUESS_BITS] {
+            let (mut number, mut before) = (1u64 << bits, 0);
+            while number < 1 << 63 {
+                let beginning = beginning_of(number, bits);
+                let least = shortest_of(beginning, bits);
+                assert!(beginning >= before && beginning < beginnings(bits), "{number}");
+                assert!(
+                    least <= number && (least == 0 || beginning_of(least, bits) == beginning),
+                    "{number}"
+                );
+                assert!(number < 2 << bits || number - least <= number >> bits, "{number}");
+                before = beginning;
+                number += 1 + number / 29;
+            }
+            assert!(
+                beginning_of(u64::MAX, bits) == beginnings(bits) - 1 && beginning_of(0, bits) == 1 << bits
+            );
+        }
     }
 
     #[test]

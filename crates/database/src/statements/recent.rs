@@ -11,6 +11,8 @@
 /// Events that the history has: `performance_schema_events_…_history_size`, of statements, transactions and stages alike.
 pub const EVENTS: usize = 10;
 const SLOTS: usize = EVENTS + 1;
+/// No slot has this number.
+const NONE: usize = usize::MAX;
 
 /// The last events.
 #[derive(Clone, Debug)]
@@ -19,7 +21,8 @@ pub struct Recent<T> {
     next: usize,
     /// So many slots before the next one are the history.
     kept: usize,
-    last: Option<usize>,
+    /// [`NONE`], or the slot of the one that was over last.
+    last: usize,
 }
 
 impl<T> Default for Recent<T> {
@@ -28,7 +31,7 @@ impl<T> Default for Recent<T> {
             slots: Vec::new(),
             next: 0,
             kept: 0,
-            last: None,
+            last: NONE,
         }
     }
 }
@@ -38,7 +41,7 @@ impl<T> Recent<T> {
     #[inline]
     pub fn slot(&mut self, is_kept: bool, none: fn() -> T) -> &mut T {
         let at = self.next;
-        self.last = Some(at);
+        self.last = at;
         if is_kept {
             self.next = if at == EVENTS { 0 } else { at + 1 };
             if self.kept < EVENTS {
@@ -62,7 +65,7 @@ impl<T> Recent<T> {
 
     /// The one that was over last.
     pub fn last(&self) -> Option<&T> {
-        self.slots.get(self.last?)
+        self.slots.get(self.last)
     }
 
     /// The history, the oldest first.
@@ -73,7 +76,7 @@ impl<T> Recent<T> {
 
     /// Forgets which was over last.
     pub fn forget_last(&mut self) {
-        self.last = None;
+        self.last = NONE;
     }
 
     /// Forgets the history.

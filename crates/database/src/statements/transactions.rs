@@ -111,28 +111,31 @@ impl Transactions {
             self.open = None;
             return;
         }
-        // Each is built where it stays, which is why the two do not meet before.
         match over.alone {
-            Some(alone) => self.add(Begun::alone(ids(), alone), (over, at), counted, told),
+            Some(alone) => {
+                let (at_first, _, read_only) = alone;
+                let nanos = counted_nanos(counted, at_first, at);
+                self.sums[usize::from(read_only)].count_one(nanos);
+                // Numbered last, and built where it stays: what is put together before must be kept somewhere meanwhile.
+                self.put(over, nanos, told, || Begun::alone(ids(), alone));
+            }
             None => self.end_open((over, at), counted, told),
         }
     }
 
     /// The open one is over. There is none if it has begun while transactions were not counted.
     #[inline(never)]
-    fn end_open(&mut self, over: (&Over, Tick), counted: Counted, told: Told) {
+    fn end_open(&mut self, (over, at): (&Over, Tick), counted: Counted, told: Told) {
         if let Some(begun) = self.open.take() {
-            self.add(begun, over, counted, told);
+            let nanos = counted_nanos(counted, begun.at, at);
+            self.sums[usize::from(begun.read_only)].count_one(nanos);
+            self.put(over, nanos, told, || begun);
         }
     }
 
+    /// The event of one that is over goes where it is collected.
     #[inline(always)]
-    fn add(&mut self, begun: Begun, (over, at): (&Over, Tick), counted: Counted, told: Told) {
-        let nanos = match counted.is_timed() {
-            true => at.nanos_since(begun.at),
-            false => 0,
-        };
-        self.sums[usize::from(begun.read_only)].count_one(nanos);
+    fn put(&mut self, over: &Over, nanos: u64, told: Told, begun: impl FnOnce() -> Begun) {
         // Without it the histories, which are below it, take nothing in either.
         if !told.collected.has(Consumer::TransactionsCurrent) {
             return;
@@ -140,7 +143,7 @@ impl Transactions {
         let is_kept = told.collected.has(Consumer::TransactionsHistory);
         let event = self.recent.slot(is_kept, TransactionEvent::none);
         *event = TransactionEvent {
-            begun,
+            begun: begun(),
             txn: over.txn,
             committed: over.committed,
             nanos,
@@ -148,5 +151,14 @@ impl Transactions {
         if told.collected.has(Consumer::TransactionsHistoryLong) {
             told.long.transactions.push(told.session, *event);
         }
+    }
+}
+
+/// How long it took, if that is counted.
+#[inline]
+fn counted_nanos(counted: Counted, began: Tick, ended: Tick) -> u64 {
+    match counted.is_timed() {
+        true => ended.nanos_since(began),
+        false => 0,
     }
 }

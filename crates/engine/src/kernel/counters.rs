@@ -1,6 +1,6 @@
 //! Counters of what transactions did, kept apart by thread (see [`Striped`]).
 
-use crate::striped::Striped;
+use crate::striped::{OwnStripe, Striped};
 
 /// What is counted.
 #[derive(Clone, Copy)]
@@ -30,6 +30,11 @@ impl Counters {
     #[inline]
     pub fn add(&self, counter: Counter, more: u64) {
         self.0.add(counter as usize, more);
+    }
+
+    #[inline]
+    pub fn add_in(&self, thread: OwnStripe, counter: Counter, more: u64) {
+        self.0.add_in(thread, counter as usize, more);
     }
 
     pub fn sum(&self, counter: Counter) -> u64 {

@@ -2,7 +2,7 @@
 //! with every change of its definition.
 
 use crate::ids::IndexNo;
-use crate::striped::Striped;
+use crate::striped::{OwnStripe, Striped};
 use parking_lot::Mutex;
 
 /// What is counted first; reads by each index follow.
@@ -54,11 +54,21 @@ impl Usage {
 
     #[inline]
     pub fn read(&self, index: Option<IndexNo>, rows: u64) {
-        let counter = match index {
+        self.counters.add(self.reads(index), rows);
+    }
+
+    /// A row by an index, for a thread that has counted something else already.
+    #[inline]
+    pub fn read_in(&self, thread: OwnStripe, index: IndexNo) {
+        self.counters.add_in(thread, self.reads(Some(index)), 1);
+    }
+
+    #[inline]
+    fn reads(&self, index: Option<IndexNo>) -> usize {
+        match index {
             Some(index) if index < self.indexes => READ_BY_INDEX + index,
             _ => READ_WITHOUT_INDEX,
-        };
-        self.counters.add(counter, rows);
+        }
     }
 
     /// What [`Usage::sums`] returns begins anew. The counters go on, as they are the threads' that add.

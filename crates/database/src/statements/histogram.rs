@@ -49,22 +49,22 @@ pub const fn beginnings(bits: u32) -> usize {
     (65 - bits as usize) << bits
 }
 
-/// How many bits a number has, and so many of those that follow the first one. Small numbers, without so many bits, are taken together
-/// with greater ones.
+/// How many bits a number has, and so many of those that follow the first one. Numbers that are too small are taken for the least one
+/// with so many bits.
 #[inline]
 pub fn beginning_of(number: u64, bits: u32) -> usize {
-    let number = number | 1 << bits;
+    let number = number.max(1 << bits);
     let shift = number.ilog2() - bits;
     ((shift as usize) << bits) + (number >> shift) as usize
 }
 
 /// The least number with a [beginning](beginning_of).
 pub const fn shortest_of(beginning: usize, bits: u32) -> u64 {
-    match (beginning >> bits) as u32 {
-        // Small numbers are among them.
-        0 | 1 => 0,
-        one_more => ((beginning & ((1 << bits) - 1)) as u64 | 1 << bits) << (one_more - 1),
+    if beginning <= 1 << bits {
+        return 0;
     }
+    let shift = (beginning >> bits) - 1;
+    ((beginning & ((1 << bits) - 1)) as u64 | 1 << bits) << shift
 }
 
 /// Finds the buckets of times.
@@ -192,6 +192,11 @@ mod tests {
                 "{nanos}: {bucket}"
             );
             nanos += 1 + nanos / 37;
+        }
+        for bucket in 1..BUCKETS {
+            let first = bounds_of(bucket).0.div_ceil(1000);
+            let of = |nanos| Buckets::get().of(nanos) as usize;
+            assert_eq!((of(first - 1), of(first)), (bucket - 1, bucket));
         }
         assert_eq!(Buckets::get().of(u64::MAX) as usize, BUCKETS - 1);
         assert_eq!(Buckets::get().of(10_000), 1);

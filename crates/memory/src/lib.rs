@@ -35,9 +35,12 @@
 //! # }
 //! ```
 
+mod marks;
 mod threads;
 
-pub use threads::thread_bytes;
+use marks::Marks;
+pub use marks::Used;
+pub use threads::thread_used;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -58,8 +61,8 @@ const TRIMMED_FROM: libc::c_int = 4 << 20;
 /// Relaxed throughout: it is a number to compare with a limit, and guards no other memory.
 static PROCESS: AtomicI64 = AtomicI64::new(0);
 
-/// What [`PROCESS`] was at most.
-static PROCESS_MAX: AtomicI64 = AtomicI64::new(0);
+/// What [`PROCESS`] was at least and at most.
+static PROCESS_MARKS: Marks = Marks::new();
 
 /// What [`PROCESS`] should not exceed.
 static PROCESS_LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
@@ -139,9 +142,7 @@ fn tell(thread: &Thread) {
     let used = thread.used();
     let more = thread.untold.take();
     let now = PROCESS.fetch_add(more, Ordering::Relaxed) + more;
-    if now > PROCESS_MAX.load(Ordering::Relaxed) {
-        PROCESS_MAX.fetch_max(now, Ordering::Relaxed);
-    }
+    PROCESS_MARKS.reach(now);
     thread.told.set(used);
     thread.peak.set(thread.peak.get().max(used));
     threads::show(thread.place.get(), used);
@@ -221,7 +222,7 @@ pub fn machine_bytes() -> u64 {
     allowed.fold(of_machine, u64::min)
 }
 
-/// Has what this thread took counted to the last byte when it ends, and [shown](thread_bytes) to others until then. Threads of which
+/// Has what this thread took counted to the last byte when it ends, and [shown](thread_used) to others until then. Threads of which
 /// there are many are to call it once when they begin; of others up to [`QUANTUM`] may stay in the sum.
 pub fn thread_begins() {
     extern "C" fn at_exit(_: *mut libc::c_void) {
@@ -259,7 +260,7 @@ pub fn thread_begins() {
     });
 }
 
-/// The place of the calling thread, for [`thread_bytes`]; 0 if it has not [begun](thread_begins).
+/// The place of the calling thread, for [`thread_used`]; 0 if it has not [begun](thread_begins).
 pub fn own_place() -> u32 {
     THREAD.with(|thread| thread.place.get())
 }
@@ -269,9 +270,15 @@ pub fn process_bytes() -> u64 {
     u64::try_from(PROCESS.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// What [`process_bytes`] was at most.
-pub fn process_bytes_max() -> u64 {
-    u64::try_from(PROCESS_MAX.load(Ordering::Relaxed)).unwrap_or(0)
+/// The same, with what it was at least and at most.
+pub fn process_used() -> Used {
+    PROCESS_MARKS.used(&PROCESS)
+}
+
+/// Process and threads have had least and most what they have now.
+pub fn begin_marks_anew() {
+    PROCESS_MARKS.begin_anew(PROCESS.load(Ordering::Relaxed));
+    threads::begin_marks_anew();
 }
 
 /// Whether the process has taken three quarters of its limit: what can do with less memory should.

@@ -4,6 +4,7 @@
 //! of it: at one allocation in [`QUANTUM`](super::QUANTUM) bytes, by a plain store. More threads than there are places count as before,
 //! and are not shown.
 
+use super::{Marks, Used};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -13,13 +14,13 @@ const PLACES: usize = 4096;
 /// What is known of one thread.
 struct Shown {
     now: AtomicI64,
-    most: AtomicI64,
+    marks: Marks,
 }
 
 static SHOWN: [Shown; PLACES] = [const {
     Shown {
         now: AtomicI64::new(0),
-        most: AtomicI64::new(0),
+        marks: Marks::new(),
     }
 }; PLACES];
 
@@ -37,7 +38,7 @@ pub(super) fn take() -> u32 {
     let place = word as u32 * 64 + bit;
     let shown = &SHOWN[place as usize];
     shown.now.store(0, Ordering::Relaxed);
-    shown.most.store(0, Ordering::Relaxed);
+    shown.marks.begin_anew(0);
     place + 1
 }
 
@@ -55,18 +56,22 @@ pub(super) fn give_back(place: u32) {
 pub(super) fn show(place: u32, bytes: i64) {
     if let Some(shown) = (place as usize).checked_sub(1).and_then(|at| SHOWN.get(at)) {
         shown.now.store(bytes, Ordering::Relaxed);
-        if bytes > shown.most.load(Ordering::Relaxed) {
-            shown.most.store(bytes, Ordering::Relaxed);
-        }
+        shown.marks.reach(bytes);
     }
 }
 
-/// What the thread that has the place has allocated, and had at most, to within [`QUANTUM`](super::QUANTUM); memory that it took and
-/// others freed is among it.
-pub fn thread_bytes(place: u32) -> (u64, u64) {
-    let load = |bytes: &AtomicI64| u64::try_from(bytes.load(Ordering::Relaxed)).unwrap_or(0);
+/// What the thread that has the place has allocated, to within [`QUANTUM`](super::QUANTUM); memory that it took and others freed is
+/// among it.
+pub fn thread_used(place: u32) -> Used {
     let shown = (place as usize).checked_sub(1).and_then(|at| SHOWN.get(at));
-    shown.map_or((0, 0), |shown| (load(&shown.now), load(&shown.most)))
+    shown.map_or(Used::default(), |shown| shown.marks.used(&shown.now))
+}
+
+/// Every thread has had least and most what it has now.
+pub(super) fn begin_marks_anew() {
+    for shown in &SHOWN {
+        shown.marks.begin_anew(shown.now.load(Ordering::Relaxed));
+    }
 }
 
 #[cfg(test)]
@@ -80,12 +85,21 @@ mod tests {
         show(one, 500);
         show(one, 300);
         show(two, -7);
-        assert_eq!((thread_bytes(one), thread_bytes(two)), ((300, 500), (0, 0)));
+        let used = |now, least, most| Used { now, least, most };
+        assert_eq!(
+            (thread_used(one), thread_used(two)),
+            (used(300, 0, 500), used(0, 0, 0))
+        );
+        begin_marks_anew();
+        assert_eq!(thread_used(one), used(300, 300, 300));
+        show(one, 250);
+        show(one, 400);
+        assert_eq!(thread_used(one), used(400, 250, 400));
         give_back(one);
         assert_eq!(take(), one);
-        assert_eq!(thread_bytes(one), (0, 0));
+        assert_eq!(thread_used(one), Used::default());
         give_back(one);
         give_back(two);
-        assert_eq!(thread_bytes(0), (0, 0));
+        assert_eq!(thread_used(0), Used::default());
     }
 }

@@ -414,6 +414,11 @@ impl Waits {
         self.timed[wait as usize].shown()
     }
 
+    /// What is shown of one kind begins anew.
+    pub fn begin_kind_anew(&self, wait: Wait) {
+        self.timed[wait as usize].begin_anew();
+    }
+
     /// What is shown begins anew.
     pub fn begin_anew(&self) {
         self.timed.iter().for_each(Timed::begin_anew);

@@ -172,7 +172,8 @@ impl Authenticator {
         if encrypted == [REQUEST_PUBLIC_KEY] {
             let packet = channel.out.begin();
             packet.push(MORE);
-            packet.extend_from_slice(self.key.public_pem().as_bytes());
+            let key = || self.key.public_pem();
+            packet.extend_from_slice(self.database.public_key.get_or_init(key).as_bytes());
             channel.out.end();
             channel.send()?;
             encrypted = channel.read(input, AUTH_PACKET_LEN_MAX)?.to_vec();

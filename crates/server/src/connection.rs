@@ -20,9 +20,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
-use tidemark_sql::Client;
 use tidemark_sql::accounts::{Privileges, Refusal, privilege_missing, requirement};
 use tidemark_sql::status;
+use tidemark_sql::{Client, ClientSocket};
 use tidemark_sql::{ConnectInfo, Counter, Session, SqlError};
 
 /// Answers are collected for a client that has already sent its next command, up to this size.
@@ -393,6 +393,10 @@ struct Remote {
 }
 
 impl Client for Remote {
+    fn socket(&self) -> ClientSocket {
+        self.socket.as_client()
+    }
+
     /// A connection that kills itself can still send its answer.
     fn wake(&self) {
         if thread::current().id() == self.thread {

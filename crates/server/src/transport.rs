@@ -10,11 +10,12 @@ use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_sql::Encryption;
 use tidemark_sql::waits::{self, Wait};
+use tidemark_sql::{ClientSocket, Encryption};
 
 #[derive(Clone)]
 pub enum Socket {
@@ -50,6 +51,20 @@ impl Socket {
             Ok(0) => true,
             Ok(_) => next == QUIT || blocks_again.is_err(),
             Err(e) => !matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
+        }
+    }
+
+    /// As a session knows it.
+    pub fn as_client(&self) -> ClientSocket {
+        match self {
+            Socket::Tcp(stream) => ClientSocket {
+                number: stream.as_raw_fd(),
+                peer: stream.peer_addr().ok(),
+            },
+            Socket::Unix(stream) => ClientSocket {
+                number: stream.as_raw_fd(),
+                peer: None,
+            },
         }
     }
 

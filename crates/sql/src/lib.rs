@@ -19,8 +19,8 @@ pub use tidemark_types::error;
 pub use accounts::{AccountAuth, AuthPlugin, Encryption};
 pub use context::collator;
 pub use context::{
-    Client, ConnectInfo, Counter, Database, Discard, OkInfo, Options, QueryAttributes, ResultSink, TlsInUse,
-    capability, command, error_log, status,
+    Client, ClientSocket, ConnectInfo, Counter, Database, Discard, OkInfo, Options, QueryAttributes,
+    ResultSink, TlsInUse, capability, command, error_log, status,
 };
 pub use error::{Result, SqlError};
 pub use session::{Prepared, Session, run_trusted, run_trusted_into};

@@ -1,6 +1,7 @@
 //! The client of a session: its account and address, what it can do, and how to reach it.
 
 use crate::accounts::{AccountAuth, Encryption};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// What the server knows of a connection after authentication: the account, the address, the capabilities of the client.
@@ -54,8 +55,20 @@ pub mod capability {
     pub const MULTI_STATEMENTS: u64 = 1 << 16;
 }
 
+/// The socket by which a client is reached.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientSocket {
+    /// The operating system's number for it.
+    pub number: i32,
+    /// The client's address; `None` for a Unix socket.
+    pub peer: Option<SocketAddr>,
+}
+
 /// The other end of a session's connection.
 pub trait Client: Send + Sync {
+    /// Its socket.
+    fn socket(&self) -> ClientSocket;
+
     /// KILL CONNECTION: wakes the thread that waits for the client.
     fn wake(&self);
 

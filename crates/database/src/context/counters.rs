@@ -40,6 +40,10 @@ pub struct Counters {
     pub ssl_accepts: AtomicU64,
     /// Those of them that got it.
     pub ssl_finished_accepts: AtomicU64,
+    /// Times that `information_schema.PROCESSLIST` or SHOW PROCESSLIST was read.
+    pub processlists: AtomicU64,
+    /// When for the last time, in microseconds since 1970 UTC.
+    pub processlist_at: AtomicU64,
     /// Statements that are prepared now, in all sessions.
     pub prepared: AtomicU64,
     /// Times that tables were flushed.

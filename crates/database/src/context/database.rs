@@ -11,6 +11,7 @@ use super::options::{FORCE_RECOVERY_MAX, Options};
 use super::process::Process;
 use super::timer::Timer;
 use super::tls::TlsInUse;
+use super::traffic::TrafficBefore;
 use crate::accounts::now_s;
 use crate::accounts::{Account, AccountAuth, Accounts, Hosts, Privileges, Resources, Rights, roles};
 use crate::dictionary::Dictionary;
@@ -27,8 +28,8 @@ use crate::variables::{Globals, Setting};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 use tidemark_engine::disk::Disk;
 use tidemark_engine::disk::real::RealDisk;
@@ -86,6 +87,10 @@ pub struct Database {
     pub statement_accounts: StatementAccounts,
     /// What TLS connections begin with at present.
     pub tls: Mutex<TlsInUse>,
+    /// What sockets had carried when their summaries were begun anew.
+    pub traffic_before: TrafficBefore,
+    /// The key under which clients send passwords over an open line, once one has asked for it.
+    pub public_key: OnceLock<String>,
     /// What is installed besides.
     pub components: Components,
     /// Ends statements that run longer than `max_execution_time`.
@@ -198,6 +203,8 @@ impl Database {
             tls: Mutex::default(),
             components,
             statement_timer: Timer::default(),
+            traffic_before: TrafficBefore::default(),
+            public_key: OnceLock::new(),
             started: Tick::now(),
         });
         database.modes.force_recovery(u64::from(force_recovery));
@@ -464,6 +471,7 @@ impl Database {
         let mut sessions = self.sessions.lock();
         if let Some(process) = sessions.remove(&id) {
             self.counted_before.lock().take(&process.counters);
+            self.traffic_before.forget(id);
             let account = process.counted_as.lock().take();
             self.statement_accounts
                 .disconnect(&account, |sums| process.add_to(sums));
@@ -478,6 +486,7 @@ impl Database {
     pub fn count_anew(&self, session: &Process) {
         let _sessions = self.sessions.lock();
         self.counted_before.lock().take(&session.counters);
+        self.traffic_before.forget(session.id);
     }
 
     /// What all sessions, and threads in the background, have waited for since the start.

@@ -39,11 +39,12 @@ mod table_use;
 mod timer;
 pub(crate) mod tls;
 pub mod traces;
+mod traffic;
 mod user_variables;
 
 pub use alone::bind_alone;
 pub use answer::{Answer, Done, ResultRows, ok_info};
-pub use client::{Client, ConnectInfo, capability};
+pub use client::{Client, ClientSocket, ConnectInfo, capability};
 pub use counters::{CountedBefore, Counter, Totals};
 pub use database::{Database, collator};
 pub use deadlocks::Deadlock;
@@ -57,3 +58,4 @@ pub use state::{DumpedTable, SessionState};
 pub use table_use::TableUse;
 pub use timer::Alarm;
 pub use tls::TlsInUse;
+pub use traffic::Bytes;

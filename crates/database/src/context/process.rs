@@ -1,6 +1,6 @@
 //! What other sessions see of a session, and what they can do to it: the process list and KILL.
 
-use super::client::Client;
+use super::client::{Client, ClientSocket};
 use super::counters::SessionCounters;
 use super::deadlocks::Deadlock;
 use crate::accounts::Encryption;
@@ -304,6 +304,11 @@ impl Process {
         if !self.is_killed() && self.client.as_ref().is_some_and(|client| client.is_gone()) {
             self.kill(false);
         }
+    }
+
+    /// The client's socket; `None` if there is no client.
+    pub fn socket(&self) -> Option<ClientSocket> {
+        self.client.as_ref().map(|client| client.socket())
     }
 
     /// Which of its events are collected.

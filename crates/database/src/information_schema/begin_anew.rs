@@ -1,9 +1,10 @@
 //! TRUNCATE of tables of `performance_schema`: what they count begins anew, what they keep is forgotten.
 //!
 //! Of the summaries of statements, transactions, stages, waits and errors by thread, user, host, account and of all, each five are one in
-//! this: they are made of the same sums. So are the two summaries of files, and those of the rows of tables.
+//! this: they are made of the same sums. So are the two summaries of files, those of sockets, of memory, and of the rows of tables.
 
 use super::setup_changes::remove_all;
+use super::sockets;
 use crate::context::SessionState;
 use crate::context::process::Current;
 use crate::dictionary::TableDef;
@@ -53,6 +54,7 @@ pub fn begin_anew(name: &str, state: &SessionState) -> bool {
             }
         }),
         "table_lock_waits_summary_by_table" => each_table(state, |table| table.lock.forget_waits()),
+        "socket_summary_by_event_name" | "socket_summary_by_instance" => sockets::begin_anew(state),
         "prepared_statements_instances" => {
             let sessions = database.sessions.lock();
             let prepared = sessions.values().flat_map(|process| process.prepared());
@@ -76,14 +78,12 @@ fn each_session(state: &SessionState, change: impl Fn(&mut Current)) {
     sessions.values().for_each(|process| process.with_events(&change));
 }
 
-/// One of the summaries of events.
+/// One of the summaries of events or of memory.
 fn begin_summary_anew(name: &str, state: &SessionState) -> bool {
-    let Some((events, of)) = name
-        .strip_prefix("events_")
-        .and_then(|name| name.split_once("_summary_"))
-    else {
+    let Some((events, of)) = name.split_once("_summary_") else {
         return false;
     };
+    let events = events.strip_prefix("events_").unwrap_or(events);
     let end = if events == "errors" {
         "_by_error"
     } else {
@@ -93,6 +93,10 @@ fn begin_summary_anew(name: &str, state: &SessionState) -> bool {
         let all = ["global", "by_thread", "by_account", "by_user", "by_host"];
         all.contains(&of)
     });
+    if is_one && events == "memory" {
+        tidemark_memory::begin_marks_anew();
+        return true;
+    }
     let is_summed = is_one && SUMMED.contains(&events);
     if is_summed {
         begin_sums_anew(events, state);

@@ -1,7 +1,7 @@
 //! Memory as `performance_schema` shows it: `memory_summary_global_by_event_name` and `memory_summary_by_…`.
 //!
 //! The pool is one mapping. All else the allocator counts, by thread: what sessions have is theirs, what locks take is told apart, and the
-//! rest is the server's. How much is in use is counted, and was at most; single allocations are not, so their counts are 0.
+//! rest is the server's. How much is in use is counted, and was at least and at most; single allocations are not, so their counts are 0.
 
 use super::statements::optional;
 use crate::context::{Process, SessionState};
@@ -10,49 +10,62 @@ use crate::types::Value;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use tidemark_engine::PAGE_SIZE;
+use tidemark_memory::Used;
 
 type Made = Result<Vec<Vec<Value>>>;
 
 const OF_SESSIONS: &str = "memory/tidemark/sessions";
 
-/// Bytes now, and at most.
-type Bytes = (u64, u64);
-
-fn row(first: Vec<Value>, event: &str, (now, most): Bytes) -> Vec<Value> {
+fn row(first: Vec<Value>, event: &str, used: Used) -> Vec<Value> {
+    let Used { now, least, most } = used;
     let mut row = first;
     row.push(Value::string(event));
     row.extend([0; 4].map(Value::UInt));
-    row.extend([0, 0, 0, 0, now as i64, most.max(now) as i64].map(Value::Int));
+    row.extend([0, 0, 0, least as i64, now as i64, most as i64].map(Value::Int));
     row
 }
 
-fn of(process: &Process) -> Bytes {
-    tidemark_memory::thread_bytes(process.memory_place.load(Ordering::Relaxed))
+fn of(process: &Process) -> Used {
+    tidemark_memory::thread_used(process.memory_place.load(Ordering::Relaxed))
+}
+
+/// So much now, of which no more is known.
+fn now(bytes: u64) -> Used {
+    Used {
+        now: bytes,
+        least: bytes,
+        most: bytes,
+    }
 }
 
 pub fn global(state: &SessionState) -> Made {
     let status = state.database.engine().status();
     let pool = status.pool_pages_total * PAGE_SIZE as u64;
-    let all = tidemark_memory::process_bytes();
+    let of_process = tidemark_memory::process_used();
+    let all = of_process.now;
     let sessions: u64 = state
         .database
         .sessions
         .lock()
         .values()
-        .map(|process| of(process).0)
+        .map(|process| of(process).now)
         .sum();
     let locks = status.lock_bytes.min(all);
     // Locks are taken by sessions.
     let sessions = sessions.saturating_sub(locks).min(all - locks);
-    let rest = all - locks - sessions;
-    let most = tidemark_memory::process_bytes_max().saturating_sub(locks + sessions);
+    let rest = |bytes: u64| bytes.saturating_sub(locks + sessions);
+    let of_server = Used {
+        now: rest(all),
+        least: rest(of_process.least),
+        most: rest(of_process.most),
+    };
     let rows = [
-        ("memory/innodb/buf_buf_pool", (pool, pool)),
-        ("memory/innodb/lock0lock", (locks, locks)),
-        (OF_SESSIONS, (sessions, sessions)),
-        ("memory/tidemark/server", (rest, most)),
+        ("memory/innodb/buf_buf_pool", now(pool)),
+        ("memory/innodb/lock0lock", now(locks)),
+        (OF_SESSIONS, now(sessions)),
+        ("memory/tidemark/server", of_server),
     ];
-    Ok(rows.map(|(event, bytes)| row(Vec::new(), event, bytes)).to_vec())
+    Ok(rows.map(|(event, used)| row(Vec::new(), event, used)).to_vec())
 }
 
 pub fn by_thread(state: &SessionState) -> Made {
@@ -65,16 +78,20 @@ pub fn by_thread(state: &SessionState) -> Made {
 
 /// Open sessions by what a key makes of user and host, each of which may be unknown.
 fn by(state: &SessionState, key: impl Fn(Option<String>, Option<String>) -> Vec<Option<String>>) -> Made {
-    let mut sums = BTreeMap::<Vec<Option<String>>, Bytes>::new();
+    let mut sums = BTreeMap::<Vec<Option<String>>, Used>::new();
     for process in state.database.sessions.lock().values() {
         let (user, host) = process.counted_as.lock().clone().unzip();
-        let (now, most) = of(process);
+        let own = of(process);
         let sum = sums.entry(key(user, host)).or_default();
-        *sum = (sum.0 + now, sum.1 + most);
+        *sum = Used {
+            now: sum.now + own.now,
+            least: sum.least + own.least,
+            most: sum.most + own.most,
+        };
     }
-    let rows = sums.into_iter().map(|(key, bytes)| {
+    let rows = sums.into_iter().map(|(key, used)| {
         let first = key.iter().map(|name| optional(name.as_deref())).collect();
-        row(first, OF_SESSIONS, bytes)
+        row(first, OF_SESSIONS, used)
     });
     Ok(rows.collect())
 }

@@ -485,7 +485,7 @@ pub fn collation_applicability(_: &SessionState) -> Made {
 }
 
 pub fn processlist(state: &SessionState) -> Made {
-    Ok(server::processes(state, true))
+    Ok(server::counted_processes(state, true))
 }
 
 /// That of `performance_schema`, which says besides what executes statements.

@@ -6,6 +6,7 @@ use crate::context::SessionState;
 use crate::context::answer::{ResultRows, bigint, text};
 use crate::error::{Result, SqlError, er};
 use crate::types::{Charset, Collation, SqlType, Value, WarningLevel};
+use std::sync::atomic::Ordering;
 
 pub fn variables(state: &SessionState, global: bool) -> ResultRows {
     let mut rows = ResultRows::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
@@ -73,8 +74,17 @@ pub fn process_list(state: &SessionState, full: bool) -> ResultRows {
         ("State", text(64)),
         ("Info", text(if full { 65_535 } else { 100 })),
     ]);
-    rows.rows = processes(state, full);
+    rows.rows = counted_processes(state, full);
     rows
+}
+
+/// The process list as it is counted in `Deprecated_use_i_s_processlist_count`: that of SHOW, and that of `information_schema`.
+pub fn counted_processes(state: &SessionState, full: bool) -> Vec<Vec<Value>> {
+    let counters = state.database.counters();
+    counters.processlists.fetch_add(1, Ordering::Relaxed);
+    let now = state.now_micros.get().max(0) as u64;
+    counters.processlist_at.store(now, Ordering::Relaxed);
+    processes(state, full)
 }
 
 pub fn diagnostics(state: &SessionState, errors_only: bool, limit: Option<(u64, u64)>) -> ResultRows {

@@ -378,7 +378,11 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
         "setup_instruments",
         "NAME 128,ENABLED 3,TIMED 3?,PROPERTIES 128,FLAGS 16?,VOLATILITY int,DOCUMENTATION text?",
     ),
-    (PS, "setup_actors", "HOST 255,USER 32,ROLE 32,ENABLED 3,HISTORY 3"),
+    (
+        PS,
+        "setup_actors",
+        "HOST 255,USER 32b,ROLE 32b,ENABLED 3,HISTORY 3",
+    ),
     (
         PS,
         "setup_objects",

@@ -68,7 +68,7 @@ pub fn tables(schema: &str) -> Vec<Arc<TableDef>> {
     tables.cloned().collect()
 }
 
-/// Columns are written `NAME type`, the type being a length of text, `int`, `uint`, `time` (a timestamp), `time6` (with
+/// Columns are written `NAME type`, the type being a length of text, with a `b` if it tells case and accents apart, `int`, `uint`, `time` (a timestamp), `time6` (with
 /// microseconds), `date`, `datetime`, `duration`, `text`, `json`, `decimal` or `double`; a question mark at the end makes it nullable.
 fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> TableDef {
     let columns = columns
@@ -91,6 +91,10 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
                 "decimal" => SqlType::decimal(27, 4),
                 "json" => SqlType::new(TypeKind::Json),
                 "text" => SqlType::text(Collation::UTF8MB3_GENERAL_CI),
+                length if length.ends_with('b') => {
+                    let length = length.trim_end_matches('b').parse();
+                    SqlType::varchar(length.unwrap_or(64), Collation::UTF8MB4_BIN)
+                }
                 length => SqlType::varchar(length.parse().unwrap_or(64), Collation::UTF8MB3_GENERAL_CI),
             };
             ColumnDef {

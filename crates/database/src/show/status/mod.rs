@@ -266,6 +266,18 @@ fn put_server(values: &mut Values, state: &SessionState) {
     ] {
         put(values, &format!("{facility}_supported"), "OFF");
     }
+    let key = database.public_key.get().map_or("", String::as_str);
+    put(values, "Caching_sha2_password_rsa_public_key", key);
+    put(
+        values,
+        "Deprecated_use_i_s_processlist_count",
+        load(&counters.processlists),
+    );
+    put(
+        values,
+        "Deprecated_use_i_s_processlist_last_timestamp",
+        load(&counters.processlist_at),
+    );
     put(values, "Slow_launch_threads", load(&counters.slow_launches));
     put(values, "Prepared_stmt_count", load(&counters.prepared));
     put(values, "Ssl_accepts", load(&counters.ssl_accepts));

@@ -25,13 +25,14 @@ from support.address import Address  # noqa: E402
 from support.report import FIXED_SEED, Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 from attributes import Attributes  # noqa: E402
+from executions import Executions  # noqa: E402
 from texts import TEXTS, answers  # noqa: E402
 from wire import (  # noqa: E402
     CAPABILITIES, COM_CHANGE_USER, COM_CLOSE, COM_EXECUTE, COM_FETCH, COM_FIELD_LIST, COM_INIT_DB, COM_LONG_DATA, COM_PING, COM_PREPARE,
     COM_QUERY, COM_QUIT, COM_RESET_CONNECTION, COM_RESET_STMT, COM_SET_OPTION, COM_STATISTICS, MULTI_STATEMENTS, PLUGIN_AUTH, PROTOCOL_41,
     SECURE, WITH_DB, Closed, Wire, error_code)
 
-class Suite(Attributes):
+class Suite(Attributes, Executions):
     def __init__(self, address: Address, seed: int, report: Report):
         self.address, self.seed, self.report = address, seed, report
 

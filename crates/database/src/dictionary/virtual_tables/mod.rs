@@ -68,8 +68,9 @@ pub fn tables(schema: &str) -> Vec<Arc<TableDef>> {
     tables.cloned().collect()
 }
 
-/// Columns are written `NAME type`, the type being a length of text, with a `b` if it tells case and accents apart, `int`, `uint`, `time` (a timestamp), `time6` (with
-/// microseconds), `date`, `datetime`, `duration`, `text`, `json`, `decimal` or `double`; a question mark at the end makes it nullable.
+/// Columns are written `NAME type`, the type being a length of text, with a `b` behind it if case and accents count, `int`, `uint`,
+/// `time` (a timestamp), `time6` (with microseconds), `date`, `datetime`, `duration`, `text`, `json`, `decimal` or `double`; a question
+/// mark at the end makes it nullable.
 fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> TableDef {
     let columns = columns
         .split(',')

@@ -124,9 +124,9 @@ def texts_of(rng: random.Random, count: int, known: set[str], collation: str) ->
 
 def characters_of(side: Side, charset: str) -> list[str]:
     """The characters that a set can write."""
-    if charset == "utf8mb4":
+    if charset in ("utf8mb4", "utf16", "utf16le", "utf32"):
         return [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
-    if charset == "utf8mb3":
+    if charset in ("utf8mb3", "ucs2"):
         return [chr(c) for c in range(0x10000) if not 0xD800 <= c < 0xE000]
     found = [side.ask(f"SELECT CONVERT(_{charset} x'{byte:02X}' USING utf8mb4)")[0][0] for byte in range(256)]
     return sorted({c for byte, c in enumerate(found) if c and c != "\ufffd" and (c != "?" or byte == 0x3F)})

@@ -10,7 +10,7 @@ use crate::types::{Collation, Value};
 /// Keeps the rows for which a condition over their columns holds.
 pub fn keep_where(rows: &mut ResultRows, condition: &ast::Expr, state: &SessionState) -> Result<()> {
     let scope = Scope::of_row(rows.columns.iter().map(|(name, ty)| (name, ty)));
-    let bound = bind_alone(condition, &scope, "where clause", state)?;
+    let bound = bind_alone(condition, &scope, "where clause", state, &[])?;
     let env = state.env(&NoSubqueries, &[]);
     let mut kept = Vec::with_capacity(rows.rows.len());
     for row in rows.rows.drain(..) {

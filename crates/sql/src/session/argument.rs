@@ -8,15 +8,15 @@ use crate::parse::ast;
 use crate::types::Value;
 
 /// The value of an expression without columns and subqueries.
-pub(super) fn evaluate(expr: &ast::Expr, state: &SessionState) -> Result<Value> {
-    let bound = bind_alone(expr, &Scope::default(), "field list", state)?;
-    let env = state.env(&NoSubqueries, &[]);
+pub(super) fn evaluate(expr: &ast::Expr, params: &[Value], state: &SessionState) -> Result<Value> {
+    let bound = bind_alone(expr, &Scope::default(), "field list", state, params)?;
+    let env = state.env(&NoSubqueries, params);
     Ok(bound.eval(&env.ctx())?.into_owned())
 }
 
 /// The value of an expression that must give a number from 0 on. `what` is the statement that error 1210 names.
 pub(super) fn evaluate_u64(expr: &ast::Expr, what: &str, state: &SessionState) -> Result<u64> {
-    match evaluate(expr, state)? {
+    match evaluate(expr, &[], state)? {
         Value::Int(v) if v >= 0 => Ok(v as u64),
         Value::UInt(v) => Ok(v),
         Value::Str(text) => {

@@ -160,7 +160,7 @@ impl Session {
             Statement::RollbackTo(name) => self.rollback_to(name),
             Statement::ReleaseSavepoint(name) => self.release_savepoint(name),
             Statement::SetTransaction(set) => self.set_transaction(set),
-            Statement::Set(items) => self.set(items),
+            Statement::Set(items) => self.set(items, params),
             Statement::SetRole(choice) => crate::ddl::roles::choose(&self.state, choice),
             Statement::Use(name) => self.change_database(name).map(|()| Answer::ok()),
             Statement::Show(show) => crate::show::show(&self.state, show).map(Answer::Rows),

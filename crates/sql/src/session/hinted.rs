@@ -61,7 +61,7 @@ impl Session {
             "insert_id" => Setting::parse(def, &self.state.insert_id.get().to_string())?,
             _ => self.state.values.get(at).clone(),
         };
-        let setting = self.setting_of(at, false, &Expr::Literal(hint.value.clone()))?;
+        let setting = self.setting_of(at, false, &Expr::Literal(hint.value.clone()), &[])?;
         self.put_variable(at, false, setting)?;
         Ok((at, before))
     }

@@ -15,24 +15,24 @@ use crate::types::{Charset, Collation, Value};
 use crate::variables::{self, DEFS, Kind, Setting, check_settable, find, persist};
 
 impl Session {
-    pub(super) fn set(&mut self, items: &[SetItem]) -> Result<Answer> {
+    pub(super) fn set(&mut self, items: &[SetItem], params: &[Value]) -> Result<Answer> {
         for item in items {
-            self.set_item(item)?;
+            self.set_item(item, params)?;
         }
         Ok(Answer::ok())
     }
 
-    fn set_item(&mut self, item: &SetItem) -> Result<()> {
+    fn set_item(&mut self, item: &SetItem, params: &[Value]) -> Result<()> {
         match item {
             SetItem::UserVar { name, value } => {
-                let value = self.value_of(value)?;
+                let value = self.value_of(value, params)?;
                 self.state.set_user_variable(name, value)?;
                 Ok(())
             }
-            SetItem::Variable { scope, name, value } => self.set_variable(*scope, name, value),
+            SetItem::Variable { scope, name, value } => self.set_variable(*scope, name, value, params),
             SetItem::NextTransaction { name, value } => {
                 let at = find(name).ok_or_else(|| SqlError::unknown_system_variable(name))?;
-                match self.setting_of(at, false, value)? {
+                match self.setting_of(at, false, value, params)? {
                     Setting::Text(level) => {
                         self.set_next_transaction(Some(variables::isolation_by_name(&level)), None)
                     }
@@ -64,14 +64,14 @@ impl Session {
     }
 
     /// A value; one with a subquery is planned as a query of one row.
-    fn value_of(&mut self, expr: &Expr) -> Result<Value> {
-        match evaluate(expr, &self.state) {
-            Err(error) if error.code == er::NOT_SUPPORTED_YET => self.value_of_query(expr),
+    fn value_of(&mut self, expr: &Expr, params: &[Value]) -> Result<Value> {
+        match evaluate(expr, params, &self.state) {
+            Err(error) if error.code == er::NOT_SUPPORTED_YET => self.value_of_query(expr, params),
             other => other,
         }
     }
 
-    fn value_of_query(&mut self, expr: &Expr) -> Result<Value> {
+    fn value_of_query(&mut self, expr: &Expr, params: &[Value]) -> Result<Value> {
         let select = ast::Select {
             items: vec![ast::SelectItem::Expr {
                 expr: expr.clone(),
@@ -89,12 +89,18 @@ impl Session {
             into: Some(ast::Into::Variables(vec![HIDDEN_VARIABLE.to_owned()])),
         };
         let statement = ast::Statement::Query(Box::new(query));
-        self.plan_and_run(&statement, &[], false, &mut Discard)?;
+        self.plan_and_run(&statement, params, false, &mut Discard)?;
         let found = self.state.user_variables.borrow_mut().remove(HIDDEN_VARIABLE);
         Ok(found.unwrap_or(Value::Null))
     }
 
-    fn set_variable(&mut self, scope: Option<ScopeKeyword>, name: &str, expr: &Expr) -> Result<()> {
+    fn set_variable(
+        &mut self,
+        scope: Option<ScopeKeyword>,
+        name: &str,
+        expr: &Expr,
+        params: &[Value],
+    ) -> Result<()> {
         let at = self.state.database.find_variable(name)?;
         let def = &DEFS[at];
         let only_kept = scope == Some(ScopeKeyword::PersistOnly);
@@ -107,7 +113,7 @@ impl Session {
             true => restricted::require_global(&self.state, def.name)?,
             false => restricted::require_session(&self.state, def.name)?,
         }
-        let setting = self.setting_of(at, global, expr)?;
+        let setting = self.setting_of(at, global, expr, params)?;
         if only_kept {
             refuse_fixed(def, &setting)?;
             return persist::store(self.state.database.engine(), at, &setting);
@@ -145,7 +151,13 @@ impl Session {
     }
 
     /// The value that an assignment gives a variable.
-    pub(super) fn setting_of(&mut self, at: usize, global: bool, expr: &Expr) -> Result<Setting> {
+    pub(super) fn setting_of(
+        &mut self,
+        at: usize,
+        global: bool,
+        expr: &Expr,
+        params: &[Value],
+    ) -> Result<Setting> {
         let def = &DEFS[at];
         Ok(match expr {
             Expr::Default(None) if global => Setting::parse(def, def.default)?,
@@ -156,7 +168,7 @@ impl Session {
             _ => {
                 let value = match bare_word(def.kind, expr) {
                     Some(word) => word,
-                    None => self.value_of(expr)?,
+                    None => self.value_of(expr, params)?,
                 };
                 let checked = self.checked(def, &value)?;
                 match (def.kind, &value) {

@@ -182,13 +182,12 @@ impl Expr {
 
 /// A cast; of a document the scalar in it, about which a complaint names where it comes from.
 fn cast_of<'a>(e: &'a Expr, to: &SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    if to.kind == TypeKind::Json && (e.is_condition() || json::is_opaque(&e.ty) || e.ty.is_numeric()) {
+        return Ok(json::part(e, ctx)?.map_or(Val::Null, |part| Val::json(&part)));
+    }
     let mut value = e.eval(ctx)?;
     if matches!(value, Val::Json(_)) {
         value = json::scalar(value, e, to, ctx.env)?;
-    }
-    let part = e.is_condition() || json::is_opaque(&e.ty);
-    if to.kind == TypeKind::Json && part && !value.is_null() {
-        return Ok(Val::json(&json::typed_json(&value, e)));
     }
     cast::cast(value, &e.ty, to, ctx.env)
 }

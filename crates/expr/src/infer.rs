@@ -296,6 +296,21 @@ fn joined(
     Ok(result)
 }
 
+/// How long a value of this type is in a text under that collation: a text among bytes is as long as its characters may be.
+fn length_under(ty: &SqlType, collation: Collation) -> u32 {
+    let length = text_length(ty);
+    match collation.is_binary() && ty.is_string() && !ty.collation.is_binary() {
+        true => length.saturating_mul(ty.collation.charset().max_bytes() as u32),
+        false => length,
+    }
+}
+
+/// The length of a text that has all of these one after the other, [`text_type`]'s first argument.
+pub(crate) fn length_of_all(types: &[&SqlType], op: &str, bind: &BindCtx) -> Result<u64> {
+    let (collation, _) = joined_collation(types, op, bind)?;
+    Ok(types.iter().map(|ty| length_under(ty, collation) as u64).sum())
+}
+
 /// A VARCHAR (or LONGTEXT, where too long) made of these operands.
 pub(crate) fn text_type(length: u64, from: &[&SqlType], op: &str, bind: &BindCtx) -> Result<SqlType> {
     let (collation, mut derivation) = joined_collation(from, op, bind)?;
@@ -343,13 +358,16 @@ pub(crate) fn result_type(types: &[&SqlType], op: &str, bind: &BindCtx) -> Resul
         && typed.iter().all(|t| t.kind == first.kind && t.members.is_none())
     {
         let (collation, derivation) = joined_collation(&typed, op, bind)?;
-        let length = typed.iter().map(|t| t.length).max().unwrap_or(0);
+        let length = typed.iter().map(|t| length_under(t, collation)).max();
+        let length = length.unwrap_or(0);
         (*first)
             .clone()
             .with_length(length)
             .with_collation(collation, derivation)
     } else {
-        let length = typed.iter().map(|t| text_length(t) as u64).max().unwrap_or(0);
+        let (collation, _) = joined_collation(&typed, op, bind)?;
+        let length = typed.iter().map(|t| length_under(t, collation) as u64).max();
+        let length = length.unwrap_or(0);
         text_type(length, &typed, op, bind)?
     };
     ty.nullable = types.iter().any(|t| t.nullable);

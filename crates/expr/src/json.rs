@@ -9,7 +9,7 @@ use super::node::{ArithOp, Expr, Node};
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::json::{Json, JsonError};
 use tidemark_types::meta::{type_byte, wire};
-use tidemark_types::{Collation, Derivation, SqlType, TypeKind, Val};
+use tidemark_types::{Collation, Decimal, Derivation, SqlType, TypeKind, Val};
 
 /// The type of documents.
 pub(crate) fn json_type() -> SqlType {
@@ -98,6 +98,72 @@ pub(crate) fn typed_json(value: &Val, e: &Expr) -> Json {
     }
 }
 
+/// The value of an expression as a part of a document; `None` is NULL. What chooses among its own arguments gives the chosen one, but for
+/// dates and times, and as a double if it is one.
+pub(crate) fn part<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Json>> {
+    let name = match &e.node {
+        Node::Call(def, _) => def.name,
+        _ => "",
+    };
+    let chosen = match (&e.node, name) {
+        (Node::Call(_, args), "ifnull" | "coalesce") if !e.ty.is_temporal() => first_of(args, ctx)?,
+        (Node::Call(_, args), "greatest" | "least")
+            if matches!(e.ty.kind, TypeKind::Decimal | TypeKind::Bit) =>
+        {
+            extreme_number(args, name == "greatest", ctx)?
+        }
+        _ => {
+            let value = e.eval(ctx)?;
+            return Ok((!value.is_null()).then(|| typed_json(&value, e)));
+        }
+    };
+    let Some((value, arg)) = chosen else {
+        return Ok(None);
+    };
+    Ok(Some(match e.ty.kind {
+        TypeKind::Double | TypeKind::Float => Json::Double(value.to_f64(ctx.env)?),
+        // Digits stand for the bits that several have in common.
+        TypeKind::Bit => Json::Opaque(wire::BIT, value.to_text().into_owned()),
+        _ if is_opaque(&arg.ty) => typed_json(&value, arg),
+        _ => value_json(&value),
+    }))
+}
+
+/// The first argument that is not NULL, and its value.
+fn first_of<'a>(args: &'a [Expr], ctx: &EvalCtx<'a>) -> Result<Option<(Val<'a>, &'a Expr)>> {
+    for arg in args {
+        let value = arg.eval(ctx)?;
+        if !value.is_null() {
+            return Ok(Some((value, arg)));
+        }
+    }
+    Ok(None)
+}
+
+/// The greatest or least of numbers, with its own digits; of equal ones GREATEST has the last, LEAST the first. `None` if one is NULL.
+fn extreme_number<'a>(
+    args: &'a [Expr],
+    greatest: bool,
+    ctx: &EvalCtx<'a>,
+) -> Result<Option<(Val<'a>, &'a Expr)>> {
+    let mut best: Option<(Decimal, Val<'a>, &'a Expr)> = None;
+    for arg in args {
+        let value = arg.eval(ctx)?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        let number = value.to_decimal(ctx.env)?;
+        let better = best.as_ref().is_none_or(|(best, ..)| match greatest {
+            true => number >= *best,
+            false => number < *best,
+        });
+        if better {
+            best = Some((number, value, arg));
+        }
+    }
+    Ok(best.map(|(_, value, arg)| (value, arg)))
+}
+
 fn is_quotient(e: &Expr) -> bool {
     matches!(&e.node, Node::Arith(ArithOp::Div | ArithOp::Mod, ..))
 }
@@ -128,7 +194,12 @@ pub(crate) fn source(e: &Expr) -> &str {
 /// A document as a number or a point in time: what a cast makes of it. Other types take its text.
 pub(crate) fn scalar<'a>(value: Val<'a>, from: &Expr, to: &SqlType, env: &Env) -> Result<Val<'a>> {
     let Val::Json(text) = &value else { return Ok(value) };
-    let inner = Json::of_text(text).scalar(to, source(from), env)?;
+    // A date or time that was cast to a document is no number, which the text of the document does not say.
+    let document = match &from.node {
+        Node::Cast(inner) if inner.ty.is_temporal() && to.is_numeric() => Json::Null,
+        _ => Json::of_text(text),
+    };
+    let inner = document.scalar(to, source(from), env)?;
     Ok(inner.unwrap_or(value))
 }
 

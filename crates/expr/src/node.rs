@@ -492,6 +492,43 @@ impl Expr {
         self.is_constant_after(false)
     }
 
+    /// What IF or CASE chooses among; nothing for other expressions.
+    fn branches(&mut self) -> Vec<&mut Expr> {
+        match &mut self.node {
+            Node::Call(function, args) if function.name == "if" => args.iter_mut().skip(1).collect(),
+            Node::Case { whens, otherwise, .. } => {
+                let thens = whens.iter_mut().map(|(_, _, then)| then);
+                thens.chain(otherwise.as_deref_mut()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether one of the expressions that IF or CASE chooses among is such; those in a branch that is one itself count.
+    pub(crate) fn has_branch(&self, is_such: impl Fn(&Expr) -> bool + Copy) -> bool {
+        let counts = |branch: &Expr| is_such(branch) || branch.has_branch(is_such);
+        match &self.node {
+            Node::Call(function, args) if function.name == "if" => args.iter().skip(1).any(counts),
+            Node::Case { whens, otherwise, .. } => {
+                whens.iter().any(|(_, _, then)| counts(then)) || otherwise.as_deref().is_some_and(counts)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it is IF or CASE.
+    pub fn is_choice(&self) -> bool {
+        self.has_branch(|_| true)
+    }
+
+    /// Makes something else of each expression that IF or CASE chooses among.
+    pub(crate) fn each_branch(&mut self, change: impl Fn(Expr) -> Expr) {
+        for branch in self.branches() {
+            let taken = std::mem::replace(branch, super::build::null());
+            *branch = change(taken);
+        }
+    }
+
     /// Whether it is a column of a table: what an aggregate has found is kept as a column without a name.
     pub fn is_table_column(&self) -> bool {
         matches!(self.node, Node::Column(_)) && self.name.is_some()

@@ -4,10 +4,11 @@
 //! has the rows, works it out and puts the value into a slot of the row, as it does with a finished [`Aggregate`].
 
 use super::build;
+use super::function::{FuncDef, def};
 use super::infer::{cmp_kind, text_length};
-use super::{AggFunc, Aggregate, ArithOp, BindCtx, EvalCtx, Expr, IntervalUnit};
+use super::{AggFunc, Aggregate, ArithOp, BindCtx, EvalCtx, Expr, IntervalUnit, Node};
 use tidemark_types::error::{Result, SqlError, er};
-use tidemark_types::{CmpKind, Collation, Derivation, SqlType, TypeKind, Val};
+use tidemark_types::{CmpKind, Collation, Date, DateTime, Derivation, SqlType, Time, TypeKind, Val};
 
 /// An integer of fewer digits than this is an INT where a window hands it on, a longer one a BIGINT.
 const INT_DIGITS: u32 = 10;
@@ -224,11 +225,59 @@ pub fn range_end(
 ) -> Result<(Expr, CmpKind)> {
     let op = if less { ArithOp::Sub } else { ArithOp::Add };
     let end = match unit {
-        Some(unit) => build::date_add(key.clone(), distance, unit, less, bind)?,
+        Some(unit) => {
+            let end = build::date_add(key.clone(), distance, unit, less, bind)?;
+            or_beyond(key, end, less)
+        }
         None => build::arith(op, key.clone(), distance, bind)?,
     };
     let kind = cmp_kind(key, &end, "<", bind)?;
     Ok((end, kind))
+}
+
+/// The end of a frame by dates or times: where the sum is more than its type holds, one beyond all that there are.
+fn or_beyond(key: &Expr, end: Expr, less: bool) -> Expr {
+    static LEAST: FuncDef = def(
+        "or_before_all",
+        (2, 2),
+        |_, _| Ok(SqlType::date()),
+        |args, ty, ctx| {
+            let least = Time::new(-i64::MAX, ty.scale);
+            end_or(args, (least, DateTime::default()), ty, ctx)
+        },
+    );
+    static GREATEST: FuncDef = def(
+        "or_behind_all",
+        (2, 2),
+        |_, _| Ok(SqlType::date()),
+        |args, ty, ctx| {
+            let date = Date {
+                year: u16::MAX,
+                ..Date::ZERO
+            };
+            end_or(args, (Time::new(i64::MAX, ty.scale), date.midnight()), ty, ctx)
+        },
+    );
+    let function = if less { &LEAST } else { &GREATEST };
+    build::expr(end.ty.clone(), Node::Call(function, vec![key.clone(), end]))
+}
+
+/// The second argument, or where only that is NULL one of two values, by the type.
+fn end_or<'a>(
+    args: &'a [Expr],
+    (time, moment): (Time, DateTime),
+    ty: &SqlType,
+    ctx: &EvalCtx<'a>,
+) -> Result<Val<'a>> {
+    let end = args[1].eval(ctx)?;
+    if !end.is_null() || args[0].eval(ctx)?.is_null() {
+        return Ok(end);
+    }
+    Ok(match ty.kind {
+        TypeKind::Time => Val::Time(time),
+        TypeKind::Date => Val::Date(moment.date),
+        _ => Val::DateTime(moment),
+    })
 }
 
 /// The type of a value that a window hands from one row to another, which MySQL keeps in a column of a temporary table.

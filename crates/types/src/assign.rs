@@ -582,9 +582,13 @@ impl Target<'_> {
                         .position(|m| self.ty.collation.eq(m.as_bytes(), trim_end_spaces(part)))
                     {
                         Some(i) => bits |= 1 << i,
-                        None => match std::str::from_utf8(s).ok().and_then(|t| t.parse::<u64>().ok()) {
-                            Some(n) => bits |= n,
-                            None => lost = true,
+                        None => match std::str::from_utf8(s)
+                            .ok()
+                            .and_then(|t| t.trim_ascii_start().parse::<u64>().ok())
+                        {
+                            // A number with a bit beyond the members is none.
+                            Some(n) if n & !all == 0 => bits |= n,
+                            _ => lost = true,
                         },
                     }
                 }

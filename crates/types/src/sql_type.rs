@@ -198,10 +198,11 @@ impl SqlType {
         ty
     }
 
-    /// Digits behind the point if it is a number that has a fixed number of them.
+    /// Digits behind the point if it is a number that has a fixed number of them; NULL has none.
     #[inline]
     pub fn fixed_scale(&self) -> Option<u8> {
-        (self.is_numeric() && self.scale < Self::NOT_FIXED).then_some(self.scale)
+        let counts = self.is_numeric() || self.kind == TypeKind::Null;
+        (counts && self.scale < Self::NOT_FIXED).then_some(self.scale)
     }
 
     /// DECIMAL(precision, scale)

@@ -150,6 +150,8 @@ pub(crate) fn check_date(text: &Expr, date: &Expr, bind: &BindCtx) -> Result<()>
             Some(_) => Ok(()),
             None => Err(not_temporal(&date.ty, value)),
         },
+        // A sum that is a time is no wrong date beside those of a query, but none.
+        Node::Call(def, _) if matches!(def.name, "addtime" | "subtime") => Ok(()),
         _ => {
             bind.dates.borrow_mut().extend(DateConstant::of(text, date));
             Ok(())
@@ -160,8 +162,13 @@ pub(crate) fn check_date(text: &Expr, date: &Expr, bind: &BindCtx) -> Result<()>
 /// What is compared with a document: a boolean is one there, and bytes are bytes, which their values do not say. A date or a
 /// decimal that was cast to a document is what it was before, which the text of the document does not say.
 pub(super) fn beside_json(e: Expr) -> Expr {
+    let is_document = e.ty.kind == TypeKind::Json;
     match e.node {
-        Node::Cast(inner) if inner.ty.is_temporal() || inner.ty.kind == TypeKind::Decimal => *inner,
+        Node::Cast(inner)
+            if is_document && (inner.ty.is_temporal() || inner.ty.kind == TypeKind::Decimal) =>
+        {
+            *inner
+        }
         _ if e.is_condition() || is_opaque(&e.ty) => part_of_document(e),
         node => Expr { node, ..e },
     }
@@ -172,7 +179,7 @@ pub(super) fn is_literal(e: &Expr) -> bool {
 }
 
 /// Whether it is a column of type YEAR, not another expression of that type.
-fn is_year_column(e: &Expr) -> bool {
+pub(super) fn is_year_column(e: &Expr) -> bool {
     e.ty.kind == TypeKind::Year && e.is_table_column()
 }
 
@@ -486,6 +493,14 @@ pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &Bind
     };
     let (low, high) = (bound(low), bound(high));
     let kind = kind_of_three([&e, &low, &high], bind)?;
+    let clock = match kind {
+        CmpKind::Str(_) | CmpKind::Time => [&low, &high].map(|bound| clock_bound(&e, bound, bind)),
+        _ => [None, None],
+    };
+    let (kind, low, high) = match clock {
+        [None, None] => (kind, low, high),
+        [low_clock, high_clock] => (CmpKind::Int, low_clock.unwrap_or(low), high_clock.unwrap_or(high)),
+    };
     let date = [&e, &low, &high].into_iter().find(|e| e.ty.has_date()).cloned();
     let are_texts = !negated && is_unicode(&e) && low.is_constant() && high.is_constant();
     let clock_text = |e: &Expr| are_texts && e.ty.kind == TypeKind::Time;
@@ -510,6 +525,23 @@ pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &Bind
         _ => e,
     };
     Ok(between_as((kind, kind), [e, low, high].map(prepared), negated))
+}
+
+/// A constant as the time that it is as a bound of a column of times; `None` for a time that is written as one, and for what is none. Beside
+/// such a bound MySQL compares the three as the integers that their digits are.
+fn clock_bound(column: &Expr, bound: &Expr, bind: &BindCtx) -> Option<Expr> {
+    if column.ty.kind != TypeKind::Time || !column.is_table_column() || !bound.columns().is_empty() {
+        return None;
+    }
+    if bound.has_parameter() {
+        bind.depends_on_literals.set(true);
+    }
+    let time = match constant(bound)? {
+        Val::Str(text) => parse::time(&text, bind.sql_mode).filter(|(_, whole)| *whole)?.0,
+        Val::Time(time) if !is_literal(bound) => time,
+        _ => return None,
+    };
+    Some(literal(SqlType::time(time.fsp), Val::Time(time)))
 }
 
 /// A document beside texts is its text.

@@ -40,6 +40,9 @@ pub(crate) fn in_list(e: Expr, mut list: Vec<Expr>, negated: bool, bind: &BindCt
     let is_one = classes.windows(2).all(|pair| pair[0] == pair[1]);
     let class = classes.first().copied().unwrap_or(Class::Text);
     if is_one && let Some(reading) = Reading::of_list(&e, &list, class) {
+        let types: Vec<SqlType> = std::iter::once(&e).chain(&list).map(|e| e.ty.clone()).collect();
+        let texts = std::iter::once(&e).chain(&list).filter(|e| e.ty.is_string());
+        collation_of_all(texts, IN_LIST, bind).map_err(|error| of_several(error, &types, IN_LIST))?;
         return Ok(in_moments(e, list, reading, negated, bind));
     }
     in_classes(e, list, negated, bind)

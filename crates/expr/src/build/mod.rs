@@ -8,17 +8,19 @@ mod comparison;
 mod json_constant;
 mod literal;
 mod membership;
+mod moment;
 
 pub use assigned::assignable;
 pub use comparison::*;
 pub use literal::*;
 pub(crate) use membership::*;
+pub(crate) use moment::*;
 
 use super::bit_bytes::{is_bytes, is_on_bytes};
-use super::function::{FuncDef, def, stable};
+use super::function::{FuncDef, def};
 use super::infer::{cmp_kind, number_kind, pattern_collation, result_type, text_cmp_kind};
 use super::interval::looks_like_a_date;
-use super::json::{JSON_UNQUOTE, json_type, text_result, typed_json};
+use super::json::{json_type, typed_json};
 use super::node::*;
 use literal::literal;
 use std::cell::{Cell, RefCell};
@@ -133,17 +135,6 @@ pub(crate) fn sum_as_double(e: Expr) -> Expr {
     expr(ty, Node::Call(&FUNCTION, vec![e]))
 }
 
-/// A document where a date is wanted is the string in it.
-fn json_as_text(e: Expr, bind: &BindCtx) -> Result<Expr> {
-    static FUNCTION: FuncDef = JSON_UNQUOTE;
-    if e.ty.kind != TypeKind::Json {
-        return Ok(e);
-    }
-    let mut args = vec![e];
-    let ty = text_result(&mut args, bind)?;
-    Ok(expr(ty, Node::Call(&FUNCTION, args)))
-}
-
 fn json_as(e: Expr, ty: SqlType) -> Expr {
     if e.ty.kind != TypeKind::Json {
         return e;
@@ -214,7 +205,21 @@ pub(crate) fn beside_bytes(e: Expr) -> Expr {
 }
 
 /// A text operand: what shows its type in its text (BIT, ZEROFILL, DOUBLE(M,D), YEAR) is made a text first.
-pub(crate) fn as_text(e: Expr, bind: &BindCtx) -> Expr {
+///
+/// A number of IF or CASE is the text of the branch that is taken, so a BIT among them is bytes; COALESCE and its like make one number of
+/// their operands, which is digits even if all are BIT.
+pub(crate) fn as_text(mut e: Expr, bind: &BindCtx) -> Expr {
+    if e.ty.is_numeric() && e.has_branch(|branch| branch.ty.kind == TypeKind::Bit) {
+        e.each_branch(|branch| as_text(branch, bind));
+        e.ty = text_of_number(&e.ty, bind);
+        return e;
+    }
+    let is_number = |name| matches!(name, "coalesce" | "ifnull" | "greatest" | "least" | "any_value");
+    if e.ty.kind == TypeKind::Bit && matches!(&e.node, Node::Call(def, _) if is_number(def.name)) {
+        e.ty = SqlType::bigint_unsigned().with_nullable(e.ty.nullable);
+        let ty = text_of_number(&e.ty, bind);
+        return expr(ty, Node::Cast(Box::new(e)));
+    }
     let fixed = e.ty.is_float() && e.ty.scale != SqlType::NOT_FIXED;
     if !(e.ty.kind == TypeKind::Bit || e.ty.zerofill || fixed) {
         return e;
@@ -231,6 +236,13 @@ pub(crate) fn as_text(e: Expr, bind: &BindCtx) -> Expr {
     let ty = SqlType::varchar(length, collation).with_collation(collation, derivation);
     let ty = ty.with_nullable(e.ty.nullable);
     expr(ty, Node::Cast(Box::new(e)))
+}
+
+/// The type of a number that is shown as a text.
+fn text_of_number(ty: &SqlType, bind: &BindCtx) -> SqlType {
+    SqlType::varchar(ty.display_length(), bind.collation_connection)
+        .with_collation(bind.collation_connection, Derivation::Numeric)
+        .with_nullable(ty.nullable)
 }
 
 /// The value of the steps before, in a step of a [`chain`].
@@ -478,14 +490,17 @@ pub fn case(
             }
         })
         .collect::<Result<Vec<_>>>()?;
-    Ok(expr(
-        ty,
-        Node::Case {
-            operand: operand.map(Box::new),
-            whens,
-            otherwise: otherwise.map(Box::new),
-        },
-    ))
+    let is_text = ty.is_string();
+    let node = Node::Case {
+        operand: operand.map(Box::new),
+        whens,
+        otherwise: otherwise.map(Box::new),
+    };
+    let mut case = expr(ty, node);
+    if is_text {
+        case.each_branch(|branch| as_text(branch, bind));
+    }
+    Ok(case)
 }
 
 /// `CAST(e AS ty)`, `CONVERT(e, ty)`.
@@ -495,6 +510,7 @@ pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
         _ if ty.is_numeric() => sum_as_double(as_number(e)),
         // The bits of a BIT are bytes in a document, of which the type is known.
         TypeKind::Json if e.ty.kind == TypeKind::Bit => e,
+        _ if ty.is_temporal() => moment_as(e, &ty, bind),
         _ => as_text(e, bind),
     };
     ty.nullable = e.ty.nullable || ty.is_temporal() || ty.kind == TypeKind::Year || ty.kind == TypeKind::Json;
@@ -596,96 +612,6 @@ pub(crate) fn collate(e: Expr, collation: Collation, bind: &BindCtx) -> Result<E
     ty.collation = collation;
     ty.derivation = Derivation::Explicit;
     Ok(expr(ty, Node::Retype(Box::new(e))))
-}
-
-/// `date + INTERVAL n unit`, `DATE_ADD`, `DATE_SUB` (`negate`).
-pub(crate) fn date_add(
-    date: Expr,
-    amount: Expr,
-    unit: IntervalUnit,
-    negate: bool,
-    bind: &BindCtx,
-) -> Result<Expr> {
-    let date = json_as_text(date, bind)?;
-    let micro = unit.has_microseconds();
-    let seconds_fsp = if unit == IntervalUnit::Second {
-        fraction_digits(&amount.ty)
-    } else {
-        0
-    };
-    let fsp = |own: u8| if micro { 6 } else { own.max(seconds_fsp) };
-    let ty = match date.ty.kind {
-        TypeKind::Date if !unit.has_time() => SqlType::date(),
-        TypeKind::Date => SqlType::datetime(fsp(0)),
-        TypeKind::DateTime | TypeKind::Timestamp => SqlType::datetime(fsp(date.ty.scale)),
-        TypeKind::Time if unit.fits_time() => SqlType::time(fsp(date.ty.scale)),
-        TypeKind::Time => SqlType::datetime(fsp(date.ty.scale)),
-        _ => {
-            let collation = bind.collation_connection;
-            SqlType::varchar(29, collation).with_collation(collation, Derivation::Literal)
-        }
-    };
-    Ok(expr(
-        ty.with_nullable(true),
-        Node::DateAdd {
-            unit,
-            negate,
-            args: Box::new([moment_of(date), amount]),
-        },
-    ))
-}
-
-/// The sum of a date and an interval that is a text, of which a date and time is wanted.
-pub(crate) fn moment_of(mut e: Expr) -> Expr {
-    static TODAY: FuncDef = stable(
-        "moment_of_sum",
-        (1, 1),
-        |_, _| Ok(SqlType::datetime(0)),
-        |args, _, ctx| {
-            let Some(text) = super::eval::text(&args[0], ctx)? else {
-                return Ok(Val::Null);
-            };
-            let value = match parse::time(&text, ctx.env.sql_mode) {
-                Some((time, _)) if !looks_like_a_date(&text) => Val::Time(time),
-                _ => Val::Str(text),
-            };
-            Ok(value.to_datetime(ctx.env)?.map_or(Val::Null, Val::DateTime))
-        },
-    );
-    if e.ty.is_string() && matches!(&e.node, Node::Call(def, _) if matches!(def.name, "addtime" | "subtime"))
-    {
-        return expr(
-            SqlType::datetime(0).with_nullable(true),
-            Node::Call(&TODAY, vec![e]),
-        );
-    }
-    let fsp = match &e.node {
-        Node::DateAdd { unit, .. } if unit.has_microseconds() => 6,
-        Node::DateAdd { .. } => 0,
-        Node::Call(def, _) if def.name == "timestampadd" => 0,
-        _ => return e,
-    };
-    if e.ty.is_string() {
-        e.ty = SqlType::datetime(fsp).with_nullable(true);
-    }
-    e
-}
-
-fn fraction_digits(ty: &SqlType) -> u8 {
-    match ty.kind {
-        TypeKind::Decimal => ty.scale.min(6),
-        _ if ty.is_float() || ty.is_string() => 6,
-        _ => 0,
-    }
-}
-
-/// `EXTRACT(unit FROM e)`
-pub(crate) fn extract(unit: IntervalUnit, e: Expr, bind: &BindCtx) -> Result<Expr> {
-    let e = moment_of(json_as_text(e, bind)?);
-    Ok(expr(
-        SqlType::bigint().with_nullable(true),
-        Node::Extract(unit, Box::new(e)),
-    ))
 }
 
 /// A subquery in an expression; `columns` are its columns' types.

@@ -175,6 +175,8 @@ fn extreme_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlTyp
     ty.nullable = any_nullable(args);
     if ty.is_string() && args.iter().any(|arg| arg.ty.has_date()) {
         ty.scale = args.iter().map(|arg| date_digits(arg, bind)).max().unwrap_or(0);
+    } else if ty.is_string() {
+        textual(args, bind);
     }
     Ok(ty)
 }

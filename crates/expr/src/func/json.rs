@@ -1,9 +1,7 @@
 //! JSON functions.
 
 use super::*;
-use crate::json::{
-    JSON_UNQUOTE, is_opaque, json_type, null_member_name, parse, shown, text_result, typed_json, value_json,
-};
+use crate::json::{JSON_UNQUOTE, json_type, null_member_name, parse, part, shown, text_result};
 use tidemark_types::Collation;
 use tidemark_types::error::er;
 use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
@@ -184,24 +182,9 @@ fn type_name_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     Ok(named.with_nullable(true))
 }
 
-/// An argument as a part of a document. What chooses among its own arguments gives the chosen one, but for dates and times.
+/// An argument as a part of a document, in which NULL is `null`.
 fn to_json<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Json> {
-    if let Node::Call(def, args) = &e.node
-        && matches!(def.name, "ifnull" | "coalesce")
-        && !e.ty.is_temporal()
-    {
-        for arg in args {
-            let value = arg.eval(ctx)?;
-            if !value.is_null() {
-                return Ok(match is_opaque(&arg.ty) {
-                    true => typed_json(&value, arg),
-                    false => value_json(&value),
-                });
-            }
-        }
-        return Ok(Json::Null);
-    }
-    Ok(typed_json(&e.eval(ctx)?, e))
+    Ok(part(e, ctx)?.unwrap_or(Json::Null))
 }
 
 pub(super) fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
@@ -299,7 +282,10 @@ fn json_value<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
         let error = SqlError::value_out_of_range(&String::from_utf8_lossy(&name), "json_value");
         return otherwise(&args[5..7], error);
     }
-    Ok(scalar.unwrap_or_else(|| Val::string(value.to_string())))
+    Ok(scalar.unwrap_or_else(|| match value {
+        Json::Opaque(..) => Val::string(value.form()),
+        other => Val::string(other.to_string()),
+    }))
 }
 
 /// The document with the values put where their paths lead. Error 3165 for a path of JSON_ARRAY_INSERT that is to no element.

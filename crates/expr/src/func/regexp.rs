@@ -4,6 +4,7 @@ use super::*;
 use crate::infer::common_collation;
 use crate::like::{compile, insensitive};
 use regex::bytes::Regex;
+use tidemark_types::Derivation;
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
@@ -53,6 +54,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
 
 fn check(args: &mut Vec<Expr>, name: &'static str, bind: &BindCtx) -> Result<()> {
     textual(args, bind);
+    // Of what NULL would be searched is a text like the pattern.
+    if args[0].ty.kind == TypeKind::Null && args[1].ty.is_string() {
+        args[0].ty = SqlType::varchar(0, args[1].ty.collation)
+            .with_collation(args[1].ty.collation, Derivation::Literal)
+            .with_nullable(true);
+    }
     common_collation(&[&args[0].ty, &args[1].ty], "regexp", bind)?;
     let pattern = std::mem::replace(&mut args[1], build::null());
     args[1] = build::searched_in(&args[0], pattern, name);

@@ -10,7 +10,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "concat",
         (1, MANY),
         |args, bind| {
-            let length = args.iter().map(|a| a.ty.display_length() as u64).sum();
+            textual(args, bind);
+            let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
+            let length = length_of_all(&types, "concat", bind)?;
             text_of(args, length, "concat", bind)
         },
         concat,

@@ -41,7 +41,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "time",
         (1, 1),
-        |args, bind| Ok(SqlType::time(time_digits(&args[0], bind)).with_nullable(true)),
+        |args, bind| {
+            let digits = time_digits(&args[0], bind);
+            let arg = std::mem::replace(&mut args[0], build::null());
+            args[0] = build::clock_of(arg);
+            Ok(SqlType::time(digits).with_nullable(true))
+        },
         |args, ty, ctx| {
             let value = args[0].eval(ctx)?;
             Ok(Val::Time(Time {

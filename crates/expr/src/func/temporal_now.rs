@@ -150,14 +150,7 @@ fn from_unix_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     if args.len() == 2 {
         return Ok(server_text(256, true, bind));
     }
-    let ty = &args[0].ty;
-    let scale = if ty.is_integer() {
-        0
-    } else if ty.kind == TypeKind::Decimal {
-        ty.scale.min(6)
-    } else {
-        6
-    };
+    let scale = args[0].ty.fixed_scale().map_or(6, |scale| scale.min(6));
     Ok(SqlType::datetime(scale).with_nullable(true))
 }
 

@@ -8,7 +8,7 @@ use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
 use crate::expr::{DefaultOf, Expr, Scope, build, check_comparable};
 use crate::parse::ast::{self, Literal, OrderItem, Query};
-use crate::types::{ColumnMeta, SqlType};
+use crate::types::{ColumnMeta, SqlType, TypeKind};
 
 impl Planner<'_> {
     /// Plans a query in the scope around it. Error 3954 for one that says where its rows go.
@@ -176,7 +176,12 @@ impl Planner<'_> {
         let ctx = self.binder.ctx;
         let convert = |e: &mut Expr, ty: &SqlType| -> Result<()> {
             let is_encoded = ty.is_binary_string() && e.ty.is_string() && !e.ty.is_binary_string();
-            if e.ty.kind != ty.kind || e.ty.scale != ty.scale || e.ty.unsigned != ty.unsigned || is_encoded {
+            // The value of a branch has digits of its own, and that of a BINARY is filled up.
+            let has_branches = e.ty.kind == TypeKind::Decimal && e.is_choice();
+            let is_filled = ty.kind == TypeKind::Char && ty.is_binary_string();
+            let is_short = is_filled && (e.ty.length != ty.length || e.is_choice());
+            let differs = e.ty.kind != ty.kind || e.ty.scale != ty.scale || e.ty.unsigned != ty.unsigned;
+            if differs || is_encoded || has_branches || is_short {
                 let old = std::mem::replace(e, build::null());
                 *e = build::as_column(old, ty, ctx)?;
             }

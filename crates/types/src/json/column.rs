@@ -6,6 +6,7 @@
 use super::Json;
 use crate::assign::assign;
 use crate::error::{Result, SqlError, er};
+use crate::meta::wire;
 use crate::temporal::parse;
 use crate::{Conversion, SqlType, TypeKind, Val, Value};
 
@@ -23,6 +24,9 @@ impl Json {
             }
             Json::String(text) if ty.is_string() || ty.is_temporal() => {
                 return text_value(text.as_bytes(), ty, column, env);
+            }
+            Json::Opaque(wire::BIT, _) if ty.is_string() => {
+                return text_value(self.form().as_bytes(), ty, column, env);
             }
             Json::Opaque(_, bytes) if ty.is_string() => return text_value(bytes, ty, column, env),
             _ if ty.is_string() || ty.is_temporal() => {

@@ -64,9 +64,14 @@ pub const DEPTH_MAX: usize = 100;
 impl Json {
     /// Reads a document.
     pub fn parse(text: &str) -> Result<Json, JsonError> {
+        Self::read(text, false)
+    }
+
+    fn read(text: &str, is_normal: bool) -> Result<Json, JsonError> {
         let mut reader = Reader {
             text: text.as_bytes(),
             at: 0,
+            is_normal,
         };
         reader.spaces();
         if reader.at == text.len() {
@@ -80,9 +85,12 @@ impl Json {
         Ok(value)
     }
 
-    /// Reads the text of a [`Val::Json`](crate::Val::Json), which is a document.
+    /// Reads the text of a [`Val::Json`](crate::Val::Json), which is a document. A number with digits that a double does not show is a
+    /// DECIMAL.
     pub fn of_text(text: &[u8]) -> Json {
-        let read = std::str::from_utf8(text).ok().and_then(|t| Json::parse(t).ok());
+        let read = std::str::from_utf8(text)
+            .ok()
+            .and_then(|t| Json::read(t, true).ok());
         // A document is kept in its normal form, so it can be read.
         read.unwrap_or(Json::Null)
     }
@@ -241,9 +249,23 @@ impl Json {
 struct Reader<'a> {
     text: &'a [u8],
     at: usize,
+    /// The text is in the normal form, in which a double never ends in a zero but that of `1.0`, and has at most
+    /// [`DOUBLE_DIGITS`](Reader::DOUBLE_DIGITS) digits.
+    is_normal: bool,
 }
 
 impl Reader<'_> {
+    /// A double is written with the fewest digits that tell it from others.
+    const DOUBLE_DIGITS: usize = 17;
+
+    /// Whether a number of the normal form, which has a point, is written otherwise than a double would be.
+    fn is_decimal(written: &str) -> bool {
+        let digits = written.trim_start_matches(['-', '0', '.']);
+        let count = digits.bytes().filter(u8::is_ascii_digit).count();
+        let ends_in_zero = written.ends_with('0') && !written.ends_with(".0");
+        !written.contains('e') && (ends_in_zero || count > Self::DOUBLE_DIGITS)
+    }
+
     fn error(&self, message: &'static str) -> JsonError {
         JsonError {
             position: self.at,
@@ -381,6 +403,9 @@ impl Reader<'_> {
         }
         if integer && let Ok(v) = written.parse() {
             return Ok(Json::UInt(v));
+        }
+        if self.is_normal && Self::is_decimal(written) {
+            return Ok(Json::Decimal(written.to_owned()));
         }
         match written.parse::<f64>() {
             Ok(v) if v.is_finite() => Ok(Json::Double(v)),

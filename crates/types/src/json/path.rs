@@ -60,6 +60,7 @@ pub fn parse_path(text: &str) -> Result<Vec<PathStep>, usize> {
     let mut reader = PathReader(Reader {
         text: text.as_bytes(),
         at: 0,
+        is_normal: false,
     });
     let steps = reader.steps();
     steps.ok_or(reader.0.at)

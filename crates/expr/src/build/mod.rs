@@ -4,6 +4,7 @@
 //! comes out, and turns literals into the type they are compared with, so that nothing of this is left for the rows.
 
 mod assigned;
+mod char_bytes;
 mod comparison;
 mod json_constant;
 mod literal;
@@ -11,6 +12,7 @@ mod membership;
 mod moment;
 
 pub use assigned::assignable;
+pub(crate) use char_bytes::*;
 pub use comparison::*;
 pub use literal::*;
 pub(crate) use membership::*;
@@ -580,7 +582,7 @@ pub(crate) fn convert_using(e: Expr, charset: Charset, bind: &BindCtx) -> Result
         && def.name == "char"
     {
         // CHAR(… USING charset) is a literal.
-        *def = crate::func::char_in_units(charset.min_bytes());
+        *def = char_in_units(charset.min_bytes());
         ty = ty.literal();
     }
     Ok(expr(ty, Node::Cast(Box::new(e))))

@@ -35,7 +35,6 @@ pub use json_schema::schema_violation;
 pub(crate) use multi_valued::cast_as_array;
 pub use multi_valued::{ArrayTest, array_test, cast_operand};
 pub use statement::digest_hash;
-pub(crate) use string::char_in_units;
 
 use super::build::{self, BindCtx, as_number, as_text, json_as_double};
 use super::env::{EvalCtx, Watch};

@@ -233,7 +233,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| Ok(server_text(65, any_nullable(args), bind)),
         |args, _, ctx| base(args, 8, ctx),
     ),
-    def("char", (1, MANY), char_type, char_bytes::<1>),
+    def("char", (1, MANY), build::char_type, build::char_bytes::<1>),
     def(
         "elt",
         (2, MANY),
@@ -441,42 +441,6 @@ fn pad<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, left: bool) -> 
         [subject.into_owned(), fill]
     };
     Ok(Val::string(parts.concat()))
-}
-
-/// CHAR(… USING charset), for a set whose characters take a multiple of so many bytes.
-pub(crate) fn char_in_units(unit: u32) -> &'static FuncDef {
-    static OF_1: FuncDef = def("char", (1, MANY), char_type, char_bytes::<1>);
-    static OF_2: FuncDef = def("char", (1, MANY), char_type, char_bytes::<2>);
-    static OF_4: FuncDef = def("char", (1, MANY), char_type, char_bytes::<4>);
-    match unit {
-        2 => &OF_2,
-        4 => &OF_4,
-        _ => &OF_1,
-    }
-}
-
-fn char_type(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
-    numbers(args);
-    Ok(SqlType::varbinary(args.len() as u32 * 4).literal())
-}
-
-/// The bytes of numbers, without zeros in front but for those that fill a unit.
-fn char_bytes<'a, const UNIT: usize>(
-    args: &'a [Expr],
-    _ty: &'a SqlType,
-    ctx: &EvalCtx<'a>,
-) -> Result<Val<'a>> {
-    let mut out = Vec::new();
-    for arg in args {
-        let value = arg.eval(ctx)?;
-        if !value.is_null() {
-            let code = value.to_int(ctx.env)? as u32;
-            let length = 4 - (code.leading_zeros() / 8).min(3) as usize;
-            let skip = 4 - length.next_multiple_of(UNIT);
-            out.extend_from_slice(&code.to_be_bytes()[skip..]);
-        }
-    }
-    Ok(Val::string(out))
 }
 
 fn trimmed_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {

@@ -285,9 +285,11 @@ fn value_of(ty: ColumnType, bytes: &[u8]) -> Datum<'_> {
     }
 }
 
+#[inline]
 fn number(bytes: &[u8]) -> u64 {
-    match bytes.len() {
-        4 => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as u64,
+    match *bytes {
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
         _ => bytes.iter().rev().fold(0, |v, b| v << 8 | *b as u64),
     }
 }

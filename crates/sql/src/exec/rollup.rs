@@ -59,6 +59,7 @@ impl<'g, 'a> Rollup<'g, 'a> {
             levels: Levels {
                 plan,
                 groups: (0..=plan.keys.len()).map(level).collect(),
+                states: plan.aggregates.is_empty() || !merge(&[Merging::Numbers, Merging::No]),
                 rows_to_all: !merge(&[Merging::States]),
                 keys: Keys::new(plan),
                 key: Vec::new(),
@@ -235,7 +236,9 @@ impl<'g> Keys<'g> {
             }
             sort_key(&value, &key.ty, out)?;
         }
-        out.extend(self.ends.iter().flat_map(|end| end.to_be_bytes()));
+        for end in &self.ends {
+            out.extend_from_slice(&end.to_be_bytes());
+        }
         Ok(())
     }
 
@@ -277,6 +280,8 @@ fn go_on(flow: ScanControl, out: &mut dyn Output) -> Result<bool> {
 struct Levels<'g, 'a> {
     plan: &'g GroupPlan,
     groups: Vec<Groups<'g, 'a>>,
+    /// A level takes the groups that end at the finer one: for some aggregates.
+    states: bool,
     /// Not the finest level alone takes rows: for some aggregates all do.
     rows_to_all: bool,
     keys: Keys<'g>,
@@ -376,7 +381,9 @@ impl Levels<'_, '_> {
             let Some(group) = finer[0].in_hand() else {
                 continue;
             };
-            coarser[level - 1].merge_in_hand(group, &[Merging::States], scope)?;
+            if self.states {
+                coarser[level - 1].merge_in_hand(group, &[Merging::States], scope)?;
+            }
             match finer[0].end(scope, end, out)? {
                 ScanControl::Stop => return Ok(ScanControl::Stop),
                 ScanControl::Pause => flow = ScanControl::Pause,

@@ -137,7 +137,8 @@ def pool(report: Report, server: Server) -> None:
                            "INSERT INTO app.paged WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT i, REPEAT(CHAR(97 + i % 26), 500) FROM n")
     watched = Watched(server)
     (size,) = watched.ask("SELECT SUM(POOL_SIZE) FROM information_schema.INNODB_BUFFER_POOL_STATS")[0]
-    ((frames, pages, clean),) = watched.ask("""SELECT COUNT(*), SUM(PAGE_STATE = 'FILE_PAGE'), SUM(OLDEST_MODIFICATION = 0 OR NEWEST_MODIFICATION >= OLDEST_MODIFICATION)
+    # A page that a thread changes at this moment has its number alone.
+    ((frames, pages, clean),) = watched.ask("""SELECT COUNT(*), SUM(PAGE_STATE = 'FILE_PAGE'), SUM(OLDEST_MODIFICATION = 0 OR NEWEST_MODIFICATION >= OLDEST_MODIFICATION OR PAGE_TYPE = 'UNKNOWN')
         FROM information_schema.INNODB_BUFFER_PAGE""")
     report.check(frames == size and clean == frames and 30 < pages < frames, "each frame of the pool is told of", f"{size} {frames} {pages} {clean}")
     ((listed, last),) = watched.ask("SELECT COUNT(*), MAX(LRU_POSITION) FROM information_schema.INNODB_BUFFER_PAGE_LRU")

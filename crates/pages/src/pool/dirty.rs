@@ -52,6 +52,14 @@ impl Pool {
         }
     }
 
+    /// Where the log was at the first change of a page that no write has taken up; 0 without one, and of a page that no log knows.
+    pub(super) fn unwritten_since(&self, page: PageId) -> u64 {
+        match self.arena.state(page).rec_lsn.load(Ordering::Relaxed) & !IN_FLIGHT {
+            SCRATCH_DIRTY => 0,
+            rec_lsn => rec_lsn,
+        }
+    }
+
     pub(super) fn set_scratch_dirty(&self, page: PageId) {
         self.set_dirty(page, || Lsn(SCRATCH_DIRTY));
     }

@@ -24,12 +24,15 @@ fn a_page_changed_while_its_copy_is_written_stays_dirty_from_that_change_on() {
     change(&pool, page, 100);
     change(&pool, page, 200);
     assert_eq!((pool.dirty_count(), pool.oldest_rec_lsn()), (1, Some(Lsn(100))));
+    assert_eq!(pool.unwritten_since(page), 100);
 
     let taken = pool.take_off(page, &mut copy).unwrap();
+    assert_eq!(pool.unwritten_since(page), 0, "it is being written");
     assert!(copy.is_intact(page) && copy.lsn() == Lsn(216));
     assert!(pool.is_dirty(page), "not evicted before the copy has landed");
     assert!(pool.take_off(page, &mut copy).is_none());
     change(&pool, page, 300);
+    assert_eq!(pool.unwritten_since(page), 300);
     pool.landed(taken);
     assert_eq!((pool.dirty_count(), pool.oldest_rec_lsn()), (1, Some(Lsn(300))));
 

@@ -7,7 +7,6 @@
 use super::Pool;
 use super::guard::OptimisticGuard;
 use crate::ids::PageId;
-use std::sync::atomic::Ordering;
 
 /// A page in a frame.
 pub(crate) struct Peeked<'p> {
@@ -16,8 +15,8 @@ pub(crate) struct Peeked<'p> {
     pub users: u32,
     /// It was not used since the clock's hand came by.
     pub is_marked: bool,
-    /// Where the log was at the first change that the disk does not have; 0 without one.
-    pub rec_lsn: u64,
+    /// See [`Pool::unwritten_since`].
+    pub unwritten_since: u64,
     /// To read it by; `None` while a thread changes it.
     pub guard: Option<OptimisticGuard<'p>>,
 }
@@ -37,7 +36,7 @@ impl Pool {
             page,
             users: glance.users,
             is_marked: glance.is_marked,
-            rec_lsn: state.rec_lsn.load(Ordering::Relaxed),
+            unwritten_since: self.unwritten_since(page),
             guard: glance
                 .version
                 .map(|version| OptimisticGuard::new(self, page, version)),

@@ -14,7 +14,7 @@ pub struct PageInPool {
     pub users: u32,
     /// It was not used lately, and goes when the clock's hand comes by.
     pub is_old: bool,
-    /// Where the log was at the first change that the disk does not have; 0: it is as on the disk.
+    /// Where the log was at the first change that is not on the disk and not being written; 0: there is none.
     pub oldest_change: u64,
     /// What it holds; `None` if a thread was changing it.
     pub content: Option<PageContent>,
@@ -46,7 +46,7 @@ pub fn page_in(pool: &Pool, frame: usize) -> Option<PageInPool> {
         page: peeked.page,
         users: peeked.users,
         is_old: peeked.is_marked,
-        oldest_change: peeked.rec_lsn,
+        oldest_change: peeked.unwritten_since,
         content,
     })
 }

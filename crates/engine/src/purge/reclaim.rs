@@ -10,10 +10,14 @@ use crate::tree::{Tree, overflow_owner};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Asked between the steps of a long work, while nothing is latched: what else purge has to do is done meanwhile. False ends the
+/// work; the next start goes on with it.
+pub(super) type GoOn<'a> = &'a mut dyn FnMut() -> bool;
+
 /// Removes all entries that were marked deleted when the engine stopped, by writers below the id `below`.
-pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
+pub(super) fn sweep(core: &Core, below: TxnId, go_on: GoOn) -> Result<()> {
     let gone = |writer: TxnId| writer < below;
-    if core.background.is_stopped() {
+    if !go_on() {
         return Ok(());
     }
     for table in core.catalog.tables() {
@@ -21,13 +25,13 @@ pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
         for n in (0..=table.schema().secondary.len()).rev() {
             let mut from = Vec::new();
             loop {
-                if core.background.is_stopped() {
+                if !go_on() {
                     return Ok(());
                 }
                 let (keys, next) = table.deleted_in_leaf(n, &from, &gone)?;
                 match table.remove_deleted(&core.kernel, n, &keys, &gone) {
                     // The definition has changed, and with it perhaps the number of the index: from the beginning.
-                    Err(Error::TableGone) => return sweep(core, below),
+                    Err(Error::TableGone) => return sweep(core, below, go_on),
                     done => done?,
                 }
                 match next {
@@ -43,22 +47,19 @@ pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
 /// Frees the trees that no table has. After a crash, a table may have been under construction, with overflow pages
 /// written for rows that never got into its tree; or it may have been a temporary one, with rows whose overflow pages recovery
 /// has freed, as their transaction had not ended. So with `after_crash` rows are not asked for theirs: they are searched for.
-pub(crate) fn reclaim(core: &Core, after_crash: bool) -> Result<()> {
+pub(super) fn reclaim(core: &Core, after_crash: bool, go_on: GoOn) -> Result<()> {
     let mut done = Ok(());
     let mut emptied = Vec::new();
     for garbage in core.catalog.trees_to_free()? {
         // One that is damaged keeps no other from being freed.
-        let freed = free_tree(core, &garbage, after_crash);
-        match freed {
-            Ok(()) if after_crash && may_have_strays(&garbage) => emptied.push(garbage),
-            Ok(()) => done = done.and(core.catalog.garbage.forget_tree(&garbage)),
-            failed => done = done.and(failed),
-        }
-        if core.background.is_stopped() {
-            return done;
+        match free_tree(core, &garbage, after_crash, go_on) {
+            Ok(false) => return done,
+            Ok(true) if after_crash && may_have_strays(&garbage) => emptied.push(garbage),
+            Ok(true) => done = done.and(core.catalog.garbage.forget_tree(&garbage)),
+            Err(error) => done = done.and(Err(error)),
         }
     }
-    if free_strays(core, &emptied)? {
+    if free_strays(core, &emptied, go_on)? {
         for garbage in &emptied {
             done = done.and(core.catalog.garbage.forget_tree(garbage));
         }
@@ -80,10 +81,10 @@ pub(crate) fn reclaim_chains(core: &Core) -> Result<()> {
     Ok(())
 }
 
-/// Frees the pages of a tree but for its root.
-fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<()> {
+/// Frees the pages of a tree but for its root. False if some are left.
+fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool, go_on: GoOn) -> Result<bool> {
     let tree = Tree::new(Arc::clone(&core.kernel.store), garbage.index, garbage.root);
-    tree.free_all(|_, value, firsts| {
+    let chains = |_: &[u8], value: &[u8], firsts: &mut Vec<PageId>| {
         // The chains of a deleted row are in the list by themselves.
         let flags = Head::of(value).flags;
         if let Some(rows) = &garbage.rows
@@ -95,13 +96,19 @@ fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<()
             let outside = rows.of(row_version(flags, row)).outside(row);
             firsts.extend(outside.filter_map(|(_, r)| first_page(r)));
         }
-    })?;
+    };
+    if !tree.free_all(chains, &mut *go_on)? {
+        return Ok(false);
+    }
     for (first, index) in core.catalog.garbage.chains()? {
         if index == garbage.index {
             core.catalog.garbage.free_chain(first, &|_| true)?;
+            if !go_on() {
+                return Ok(false);
+            }
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Whether the tree's rows may have had columns outside.
@@ -111,14 +118,14 @@ fn may_have_strays(tree: &GarbageTree) -> bool {
 
 /// Frees the overflow pages of trees that have no rows any more, in one pass over the file. Returns false if the engine stops
 /// before its end.
-fn free_strays(core: &Core, trees: &[GarbageTree]) -> Result<bool> {
+fn free_strays(core: &Core, trees: &[GarbageTree], go_on: GoOn) -> Result<bool> {
     let owners: HashSet<IndexId> = trees.iter().map(|tree| tree.index).collect();
     if owners.is_empty() {
         return Ok(true);
     }
     let store = &core.kernel.store;
     for page in (1..store.file_pages()).map(PageId) {
-        if core.background.is_stopped() {
+        if !go_on() {
             return Ok(false);
         }
         if !store.is_used(page)? {

@@ -19,18 +19,27 @@ const CHAIN_PAGES_MAX: usize = 512;
 impl Tree {
     /// Frees a scratch tree that is no longer used, root and all.
     pub fn free_scratch(&self) -> Result<()> {
-        self.free_all(|_, _, _| ())?;
+        self.free_all(|_, _, _| (), || true)?;
         self.store.free_scratch(self.root);
         Ok(())
     }
 
     /// Empties a tree that no other thread uses any more and frees all its pages but the root, which is left an empty
-    /// leaf. `chains` names the overflow chains that an entry owns, by their first pages.
-    pub fn free_all(&self, mut chains: impl FnMut(&[u8], &[u8], &mut Vec<PageId>)) -> Result<()> {
+    /// leaf. `chains` names the overflow chains that an entry owns, by their first pages. `go_on` is asked after each step, while nothing
+    /// is latched; if it says no a smaller tree is left. True when all is done.
+    pub fn free_all(
+        &self,
+        mut chains: impl FnMut(&[u8], &[u8], &mut Vec<PageId>),
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<bool> {
         let mut firsts = Vec::new();
         let mut pages = Vec::new();
-        while !self.free_last(&mut chains, &mut firsts, &mut pages)? {}
-        Ok(())
+        while !self.free_last(&mut chains, &mut firsts, &mut pages)? {
+            if !go_on() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Takes away the last leaf or, if its entries own much, the last entries in it. True when all is done.

@@ -327,11 +327,19 @@ fn a_dropped_tree_leaves_only_its_root() {
         tree.put(&number(random.next()), &value).unwrap();
     }
     assert!(test.pages_in_use() > 300);
-    tree.free_all(|_, value, chains| {
+    let chains = |_: &[u8], value: &[u8], chains: &mut Vec<PageId>| {
         let first = u32::from_le_bytes(value[..4].try_into().unwrap());
         chains.extend((first != 0).then_some(PageId(first)));
-    })
-    .unwrap();
+    };
+    let (before, mut steps) = (test.pages_in_use(), 0);
+    let some = tree.free_all(chains, || {
+        steps += 1;
+        steps < 10
+    });
+    assert!(!some.unwrap() && steps == 10);
+    let left = test.pages_in_use();
+    assert!(1 < left && left < before, "{left} of {before} pages are left");
+    assert!(tree.free_all(chains, || true).unwrap());
     assert_eq!(test.pages_in_use(), 1);
     agree(&tree, &BTreeMap::new());
 }
@@ -470,10 +478,10 @@ fn an_entry_with_more_outside_than_a_record_takes_is_freed_in_pieces() {
     }
     tree.put(b"key", &first.0.to_le_bytes()).unwrap();
     tree.put(b"other", &PageId::NONE.0.to_le_bytes()).unwrap();
-    tree.free_all(|_, value, firsts| {
+    let firsts = |_: &[u8], value: &[u8], firsts: &mut Vec<PageId>| {
         firsts.push(PageId(u32::from_le_bytes(value.try_into().unwrap())));
-    })
-    .unwrap();
+    };
+    assert!(tree.free_all(firsts, || true).unwrap());
     assert_eq!(test.pages_in_use(), 1, "the root is left");
 }
 
@@ -499,9 +507,10 @@ fn a_damaged_chain_is_not_freed_half() {
     mtr.commit();
     let before = test.pages_in_use();
     for _ in 0..2 {
-        let freed = tree.free_all(|_, value, firsts| {
+        let firsts = |_: &[u8], value: &[u8], firsts: &mut Vec<PageId>| {
             firsts.push(PageId(u32::from_le_bytes(value.try_into().unwrap())));
-        });
+        };
+        let freed = tree.free_all(firsts, || true);
         assert!(matches!(freed, Err(Error::Corrupt { .. })), "{freed:?}");
         assert_eq!(test.pages_in_use(), before);
     }

@@ -50,7 +50,7 @@ def perform(connection, sql: str):
         try:
             affected = cursor.execute(sql)
             if sql.startswith("USE "):
-                connection.db = sql[4:]     # for a connection that is made anew
+                connection.used = sql[4:]   # for a connection that is made anew
             rows = cursor.fetchall() if cursor.description else None
             if rows is not None:
                 return [tuple(r) for r in rows]
@@ -60,7 +60,8 @@ def perform(connection, sql: str):
         except pymysql.err.MySQLError as error:
             return f"error {error.args[0]}"
         except UnicodeDecodeError:
-            connection.ping(reconnect=True)
+            connection.connect()
+            connection.select_db(connection.used)
             return "a text that is none"
 
 

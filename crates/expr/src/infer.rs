@@ -300,7 +300,7 @@ fn joined(
 fn length_under(ty: &SqlType, collation: Collation) -> u32 {
     let length = text_length(ty);
     match collation.is_binary() && ty.is_string() && !ty.collation.is_binary() {
-        true => length.saturating_mul(ty.collation.charset().max_bytes() as u32),
+        true => length.saturating_mul(ty.collation.charset().max_bytes()),
         false => length,
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Addresses matter because `parking_lot` hashes those of its locks, and what has the same hash shares a place where it is
 //! decided which lock is handed over fairly. The C library's allocator gives each thread what is free at the moment at which
-//! it really asks. So memory comes from here: one range of addresses, and lists of what is free, by size. Only the thread that
+//! it really asks, and the kernel puts statics and stacks at random places unless it is told not to (`fix_addresses`). So memory comes from here: one range of addresses, and lists of what is free, by size. Only the thread that
 //! has the token gets here; others get the C library's.
 
 use super::scheduler;

@@ -47,7 +47,10 @@ fn main() {
     let options = Options::of(&arguments);
     let words: Vec<&str> = options.words.iter().map(String::as_str).collect();
     match words[..] {
-        ["one", what, seed] => one(what, seed.parse().unwrap_or_else(|_| usage()), &options),
+        ["one", what, seed] => {
+            fix_addresses(&arguments);
+            one(what, seed.parse().unwrap_or_else(|_| usage()), &options)
+        }
         [what @ ("cuts" | "calls" | "flips" | "files" | "faults" | "sql" | "sql-calls")] => {
             std::process::exit(hunt(what, &options))
         }
@@ -113,6 +116,22 @@ impl Options {
             }
         }
         options
+    }
+}
+
+/// Begins the program anew without random addresses, unless it has none or the system does not allow that: those of statics and stacks
+/// are the same in every run then, as those of the heap are.
+fn fix_addresses(arguments: &[String]) {
+    const ASK: libc::c_ulong = 0xFFFF_FFFF;
+    // SAFETY: this only asks.
+    let now = unsafe { libc::personality(ASK) };
+    if now == -1 || now & libc::ADDR_NO_RANDOMIZE != 0 {
+        return;
+    }
+    // SAFETY: this changes how programs are loaded that this process begins from now on.
+    if unsafe { libc::personality((now | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) } != -1 {
+        let failed = Command::new("/proc/self/exe").args(arguments).exec();
+        eprintln!("cannot begin anew without random addresses: {failed}");
     }
 }
 

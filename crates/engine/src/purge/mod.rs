@@ -89,20 +89,11 @@ impl Purge {
     /// below that id left marked deleted.
     pub fn run(&self, sweep_below: Option<TxnId>) {
         let core = &*self.core;
-        let (tidied, mut tended) = (Cell::new(Instant::now()), Instant::now());
-        // Freeing a large tree and sweeping take minutes: history goes on being purged, and the log being flushed, meanwhile.
-        let mut go_on = || {
-            if tended.elapsed() >= PAUSE_BUSY {
-                report("purging", self.round(false).map(drop));
-                self.tidy_each_second(&tidied);
-                tended = Instant::now();
-            }
-            !core.background.is_stopped()
-        };
-        report("freeing", reclaim(core, sweep_below.is_some(), &mut go_on));
+        let mut flushed = Instant::now();
+        report("freeing", reclaim(core, sweep_below.is_some()));
         if let Some(below) = sweep_below {
             // The sweep is the last step: its completion says that nothing of the crash is left.
-            report("sweeping", sweep(core, below, &mut go_on));
+            report("sweeping", sweep(core, below));
         }
         while !core.background.is_stopped() {
             let round = self.round(false);
@@ -112,27 +103,21 @@ impl Purge {
             };
             report("purging", round.map(|_| ()));
             if core.reclaim.swap(false, Ordering::AcqRel) {
-                report("freeing", reclaim(core, false, &mut go_on));
+                report("freeing", reclaim(core, false));
             }
-            self.tidy_each_second(&tidied);
+            if flushed.elapsed() >= SECOND {
+                transaction::finish_unfinished(core);
+                // Commits that did not wait to be durable, and rollbacks, leave the flush of their records to this
+                // thread.
+                let log = core.kernel.store.log();
+                if log.flushed() < log.tail() {
+                    report("flushing the log", log.flush_all());
+                }
+                report("giving room back", core.kernel.store.trim_scratch());
+                flushed = Instant::now();
+            }
             core.background.wait(pause);
         }
-    }
-
-    /// What is due once a second, if a second has passed since `tidied`.
-    fn tidy_each_second(&self, tidied: &Cell<Instant>) {
-        if tidied.get().elapsed() < SECOND {
-            return;
-        }
-        let core = &*self.core;
-        transaction::finish_unfinished(core);
-        // Commits that did not wait to be durable, and rollbacks, leave the flush of their records to this thread.
-        let log = core.kernel.store.log();
-        if log.flushed() < log.tail() {
-            report("flushing the log", log.flush_all());
-        }
-        report("giving room back", core.kernel.store.trim_scratch());
-        tidied.set(Instant::now());
     }
 
     /// Purges everything in the queue, ignoring the age of views; what cannot be purged is left to the next start.

@@ -10,14 +10,10 @@ use crate::tree::{Tree, overflow_owner};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Asked between the steps of a long work, while nothing is latched: what else purge has to do is done meanwhile. False ends the
-/// work; the next start goes on with it.
-pub(super) type GoOn<'a> = &'a mut dyn FnMut() -> bool;
-
 /// Removes all entries that were marked deleted when the engine stopped, by writers below the id `below`.
-pub(super) fn sweep(core: &Core, below: TxnId, go_on: GoOn) -> Result<()> {
+pub(super) fn sweep(core: &Core, below: TxnId) -> Result<()> {
     let gone = |writer: TxnId| writer < below;
-    if !go_on() {
+    if core.background.is_stopped() {
         return Ok(());
     }
     for table in core.catalog.tables() {
@@ -25,13 +21,13 @@ pub(super) fn sweep(core: &Core, below: TxnId, go_on: GoOn) -> Result<()> {
         for n in (0..=table.schema().secondary.len()).rev() {
             let mut from = Vec::new();
             loop {
-                if !go_on() {
+                if core.background.is_stopped() {
                     return Ok(());
                 }
                 let (keys, next) = table.deleted_in_leaf(n, &from, &gone)?;
                 match table.remove_deleted(&core.kernel, n, &keys, &gone) {
                     // The definition has changed, and with it perhaps the number of the index: from the beginning.
-                    Err(Error::TableGone) => return sweep(core, below, go_on),
+                    Err(Error::TableGone) => return sweep(core, below),
                     done => done?,
                 }
                 match next {
@@ -47,19 +43,19 @@ pub(super) fn sweep(core: &Core, below: TxnId, go_on: GoOn) -> Result<()> {
 /// Frees the trees that no table has. After a crash, a table may have been under construction, with overflow pages
 /// written for rows that never got into its tree; or it may have been a temporary one, with rows whose overflow pages recovery
 /// has freed, as their transaction had not ended. So with `after_crash` rows are not asked for theirs: they are searched for.
-pub(super) fn reclaim(core: &Core, after_crash: bool, go_on: GoOn) -> Result<()> {
+pub(super) fn reclaim(core: &Core, after_crash: bool) -> Result<()> {
     let mut done = Ok(());
     let mut emptied = Vec::new();
     for garbage in core.catalog.trees_to_free()? {
         // One that is damaged keeps no other from being freed.
-        match free_tree(core, &garbage, after_crash, go_on) {
+        match free_tree(core, &garbage, after_crash) {
             Ok(false) => return done,
             Ok(true) if after_crash && may_have_strays(&garbage) => emptied.push(garbage),
             Ok(true) => done = done.and(core.catalog.garbage.forget_tree(&garbage)),
             Err(error) => done = done.and(Err(error)),
         }
     }
-    if free_strays(core, &emptied, go_on)? {
+    if free_strays(core, &emptied)? {
         for garbage in &emptied {
             done = done.and(core.catalog.garbage.forget_tree(garbage));
         }
@@ -81,8 +77,9 @@ pub(crate) fn reclaim_chains(core: &Core) -> Result<()> {
     Ok(())
 }
 
-/// Frees the pages of a tree but for its root. False if some are left.
-fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool, go_on: GoOn) -> Result<bool> {
+/// Frees the pages of a tree but for its root. Returns false if the engine stops before its end: the next start goes on.
+fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<bool> {
+    let go_on = || !core.background.is_stopped();
     let tree = Tree::new(Arc::clone(&core.kernel.store), garbage.index, garbage.root);
     let chains = |_: &[u8], value: &[u8], firsts: &mut Vec<PageId>| {
         // The chains of a deleted row are in the list by themselves.
@@ -97,7 +94,7 @@ fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool, go_on: GoOn)
             firsts.extend(outside.filter_map(|(_, r)| first_page(r)));
         }
     };
-    if !tree.free_all(chains, &mut *go_on)? {
+    if !tree.free_all(chains, go_on)? {
         return Ok(false);
     }
     for (first, index) in core.catalog.garbage.chains()? {
@@ -118,14 +115,14 @@ fn may_have_strays(tree: &GarbageTree) -> bool {
 
 /// Frees the overflow pages of trees that have no rows any more, in one pass over the file. Returns false if the engine stops
 /// before its end.
-fn free_strays(core: &Core, trees: &[GarbageTree], go_on: GoOn) -> Result<bool> {
+fn free_strays(core: &Core, trees: &[GarbageTree]) -> Result<bool> {
     let owners: HashSet<IndexId> = trees.iter().map(|tree| tree.index).collect();
     if owners.is_empty() {
         return Ok(true);
     }
     let store = &core.kernel.store;
     for page in (1..store.file_pages()).map(PageId) {
-        if !go_on() {
+        if core.background.is_stopped() {
             return Ok(false);
         }
         if !store.is_used(page)? {

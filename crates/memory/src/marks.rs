@@ -1,7 +1,7 @@
 //! The least and the most that a count of bytes has been, since its start or since that was asked to begin anew.
 //!
-//! Relaxed: the numbers stand for nothing but themselves. Who counts looks before it writes, so that a count that stays between its marks
-//! touches nothing.
+//! Relaxed: the numbers stand for nothing but themselves. A thread that counts reads the marks before it writes one, so that a count that stays between them
+//! writes nothing.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 

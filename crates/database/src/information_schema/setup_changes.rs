@@ -286,8 +286,8 @@ fn refusal(refused: Refused, table: &str) -> SqlError {
     }
 }
 
-/// Changes `setup_objects`. Tables that are counted from now on begin with 0. Who reads counts holds the rows meanwhile
-/// ([`table_io`](super::table_io)), and so sees both or neither.
+/// Changes `setup_objects`. Tables that are counted from now on begin with 0. A reader of the counts holds a lock on the rows of `setup_objects`
+/// while it reads ([`table_io`](super::table_io)), so it sees both changes or neither.
 fn change_objects<T>(state: &SessionState, change: impl FnOnce(&mut Rules) -> T) -> T {
     let mut rules = state.database.setup.objects.write();
     let before = rules.clone();

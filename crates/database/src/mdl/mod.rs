@@ -172,7 +172,7 @@ pub trait Waiter {
 pub struct WaitPolicy<'a> {
     /// Longest wait: `lock_wait_timeout`.
     pub timeout: Duration,
-    /// Who waits.
+    /// The session that waits.
     pub waiter: &'a dyn Waiter,
 }
 

@@ -13,7 +13,7 @@
 //! ```text
 //!   owner's thread     writes a pending statement, then their number (release)        no lock
 //!                      once in PENDING: adds them up, their number becomes 0          digest's lock, then the meter's
-//!   who reads          sums, then the pending ones up to their number (acquire)       the meter's lock; for latencies the digest's
+//!   readers            sums, then the pending ones up to their number (acquire)       the meter's lock; for latencies the digest's
 //! ```
 
 use super::accounts::Kinds;

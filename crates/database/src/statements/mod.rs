@@ -19,7 +19,7 @@
 //!   accounts.
 //! - [`prepared`]: prepared statements, and what their executions did.
 //! - [`transactions`] and [`stages`]: the other events of a session; [`recent`]: the last of each kind; [`long`]: the last events of all
-//!   sessions. [`setup`]: which of all these are collected, and [`rules`]: of whom.
+//!   sessions. [`setup`]: which of all these are collected. [`rules`]: of which accounts and tables they are.
 
 pub mod accounts;
 pub mod digests;

@@ -1,4 +1,4 @@
-//! Of whom and of which tables events are collected: the rows of `performance_schema.setup_actors` and `setup_objects`.
+//! The accounts and tables of which events are collected: the rows of `performance_schema.setup_actors` and `setup_objects`.
 //!
 //! A row has three names, each of which may be `%` for any, and two switches. What is looked up goes by the row that names it most
 //! closely: an actor by `user@host`, then `user@%`, `%@host`, `%@%`; a table by `schema.name`, then `schema.%`, `%.%`. What no row names is off.

@@ -1,5 +1,5 @@
-//! What of the events is collected: the switches of `performance_schema.setup_consumers` and `setup_instruments`, and of whom: those of
-//! `threads`.
+//! Which events are collected: the switches of `performance_schema.setup_consumers` and `setup_instruments`; and of which sessions: those
+//! of `threads`.
 //!
 //! An *instrument* is a kind of event: it is counted, with its time or without. A *consumer* is a place that events go to: the
 //! current one, the history of the session, that of the server, the digests. As in MySQL a consumer takes nothing in while one above

@@ -18,14 +18,16 @@ processor, the server's threads another.
     several clients   they keep the server's processor busy, so the rate is the server's
     one client        `rest` is what the generator's own processor time leaves of a transaction: the server's part, and the waking
 
-`--even` also gives the lab's clients work to do before each statement, so much that both generators take the same time for a transaction. For a server that has
-waited longer for its next statement is slower with it: its thread sleeps deeper and its processor's caches are colder. What differs then is the load itself.
+`--even` says what the ratios are where both generators take the same time for a transaction. For a server that has waited longer for its next statement is slower
+with it: its thread sleeps deeper and its processor's caches are colder. Each round has the lab run twice, as it is and with clients that work before each statement,
+so much that it is the slower generator; between the two, the ratios are read where the generators are even. What differs then is the load itself.
 
 `server` is the server's processor time per transaction by /proc, `busy` the share of its processor that it used. `--apart` needs the right to move the
 server's threads (its user, or root); they are put back at the end.
 """
 import argparse
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -36,7 +38,9 @@ from pathlib import Path
 # The script, and the statements of a transaction.
 SCRIPTS = {"point": ("oltp_point_select", 1), "rw": ("oltp_read_write", 20), "upd": ("oltp_update_non_index", 1)}
 TABLES, ROWS = 4, 25_000
-TRIALS = 3          # to find out how much work makes the generators even
+TRIALS = 4          # to find out how much work makes the lab the slower generator
+LEAST_WORK = 0.3    # of what sysbench takes for a transaction: two runs that are too near each other tell nothing of what lies between
+RESAMPLED = 1000    # choices of the rounds, for the spread of what is read between two runs
 TICK_US = 1e6 / os.sysconf("SC_CLK_TCK")
 GENERATORS_ON, SERVER_ON = 0, 1
 LISTEN = "0A"
@@ -136,38 +140,68 @@ def placed(peer: Peer, apart: bool):
         peer.move(everywhere)
 
 
-def cell(arguments: argparse.Namespace, peer: Peer, workload: str, clients: int) -> str:
-    pairs = []
-    with placed(peer, arguments.apart) as processors:
-        work_ns = 0
+@dataclass(frozen=True)
+class Round:
+    """What one round found: sysbench, the lab as it is and, where the generators are made even, the lab with work."""
+    stock: Turn
+    lab: Turn
+    slowed: Turn | None
 
-        def lab() -> Turn:
+
+def even(rounds: list[Round], of) -> float:
+    """The ratio lab ÷ sysbench on the line between the lab's two runs, where the generators take the same time."""
+    def median(turn, of) -> float:
+        return statistics.median(of(turn(found)) / of(found.stock) for found in rounds)
+
+    (from_x, from_y), (to_x, to_y) = ((median(turn, lambda turn: turn.own_us), median(turn, of)) for turn in (lambda found: found.lab, lambda found: found.slowed))
+    return from_y + (to_y - from_y) * (1 - from_x) / (to_x - from_x)
+
+
+def cell(arguments: argparse.Namespace, peer: Peer, workload: str, clients: int) -> str:
+    rounds = []
+    with placed(peer, arguments.apart) as processors:
+        def lab(work_ns: int = 0) -> Turn:
             return of_lab(peer, workload, clients, arguments.seconds, processors, work_ns)
 
         def stock() -> Turn:
             return of_sysbench(peer, workload, clients, arguments.seconds, processors)
 
         lab()                               # has the tables be there and in memory
-        for _ in range(TRIALS if arguments.even else 0):
-            work_ns = max(work_ns + round((stock().own_us - lab().own_us) * 1000 / SCRIPTS[workload][1]), 0)
+        work_ns = 0
+        if arguments.even:
+            trials = [(stock().own_us, lab().own_us) for _ in range(TRIALS)]
+            lacks_us, stock_us = statistics.median(stock_us - lab_us for stock_us, lab_us in trials), statistics.median(stock_us for stock_us, _ in trials)
+            work_ns = round(max(2 * lacks_us, LEAST_WORK * stock_us) * 1000 / SCRIPTS[workload][1])
         for number in range(arguments.rounds):
-            order = [lab, stock] if number % 2 else [stock, lab]
-            found = {run: run() for run in order}
-            pairs.append((found[lab], found[stock]))
+            order = ["stock", "lab", "slowed"] if arguments.even else ["stock", "lab"]
+            runs = {"stock": stock, "lab": lab, "slowed": lambda: lab(work_ns)}
+            found = {name: runs[name]() for name in (order if number % 2 else reversed(order))}
+            rounds.append(Round(found["stock"], found["lab"], found.get("slowed")))
 
-    def ratio(of) -> str:
-        ratios = [of(ours) / of(other) for ours, other in pairs]
+    def spread(of, turn) -> str:
+        ratios = [of(turn(found)) / of(found.stock) for found in rounds]
         low, _, high = statistics.quantiles(ratios, n=4)
         return f"{statistics.median(ratios):.3f} ({low:.3f} to {high:.3f})"
 
-    def median(of) -> float:
-        return statistics.median(of(ours) for ours, _ in pairs)
+    def ratio(of) -> str:
+        return spread(of, lambda found: found.lab)
 
-    words = [f"{workload:6} {clients:3} clients", f"rate {ratio(lambda turn: turn.tps)}", f"generator {ratio(lambda turn: turn.own_us)}", f"server {ratio(lambda turn: turn.server_us)}"]
+    def even_ratio(of) -> str:
+        chance = random.Random(1)
+        found = [even(chance.choices(rounds, k=len(rounds)), of) for _ in range(RESAMPLED)]
+        low, _, high = statistics.quantiles(found, n=4)
+        return f"{even(rounds, of):.3f} ({low:.3f} to {high:.3f})"
+
+    def median(of) -> float:
+        return statistics.median(of(found.lab) for found in rounds)
+
+    of_each = {"rate": lambda turn: turn.tps, "generator": lambda turn: turn.own_us, "server": lambda turn: turn.server_us}
     if arguments.apart and clients == 1:
-        words.append(f"rest {ratio(lambda turn: turn.rest_us)}")
+        of_each["rest"] = lambda turn: turn.rest_us
+    words = [f"{workload:6} {clients:3} clients", *(f"{name} {ratio(of)}" for name, of in of_each.items())]
     if arguments.even:
-        words.append(f"work {work_ns} ns")
+        words.append(f"with {work_ns} ns of work: generator {spread(of_each['generator'], lambda found: found.slowed)}")
+        words.append("even: " + "   ".join(f"{name} {even_ratio(of)}" for name, of in of_each.items() if name != "generator"))
     words.append(f"{median(lambda turn: turn.tps):.0f} tps, generator {median(lambda turn: turn.own_us):.1f} µs, server {median(lambda turn: turn.server_us):.1f} µs, busy {median(lambda turn: turn.busy):.0%}")
     return "   ".join(words)
 

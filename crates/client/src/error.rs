@@ -1,9 +1,5 @@
 //! What may go wrong on a client's side of the protocol.
 
-use mysql_common::constants::CapabilityFlags;
-use mysql_common::io::ParseBuf;
-use mysql_common::packets::ErrPacket;
-use mysql_common::proto::MyDeserialize;
 use std::{fmt, io};
 
 /// Why there is no answer.
@@ -53,13 +49,33 @@ impl From<io::Error> for Error {
     }
 }
 
-/// The error of an error packet.
+/// The error of an error packet: its mark, MySQL's number, an SQLSTATE behind a `#`, the text. Before the login has agreed on a protocol there is
+/// no SQLSTATE; that is how a server says that it has too many connections.
 pub(crate) fn of_server(packet: &[u8]) -> Error {
-    match ErrPacket::deserialize(CapabilityFlags::CLIENT_PROTOCOL_41, &mut ParseBuf(packet)) {
-        Ok(ErrPacket::Error(error)) => Error::Server {
-            code: error.error_code(),
-            message: error.message_str().into_owned(),
-        },
-        _ => Error::Malformed("an error packet"),
+    let [_, low, high, text @ ..] = packet else {
+        return Error::Malformed("an error packet");
+    };
+    let text = match text {
+        [b'#', _, _, _, _, _, text @ ..] => text,
+        text => text,
+    };
+    Error::Server {
+        code: u16::from_le_bytes([*low, *high]),
+        message: String::from_utf8_lossy(text).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_read_with_and_without_a_state() {
+        let said = |packet| of_server(packet).to_string();
+        let expected = "error 1040: Too many connections";
+        assert_eq!(said(b"\xff\x10\x04#08004Too many connections"), expected);
+        assert_eq!(said(b"\xff\x10\x04Too many connections"), expected);
+        assert_eq!(said(b"\xff\x10\x04"), "error 1040: ");
+        assert!(matches!(of_server(b"\xff\x10"), Error::Malformed(_)));
     }
 }

@@ -138,7 +138,10 @@ impl<S: Read + Write> Framed<S> {
             }
             let free = self.input.len() - self.filled;
             match self.stream.read(&mut self.input[self.filled..]) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(0) => {
+                    let why = "the server has closed the connection";
+                    return Err(io::Error::new(ErrorKind::UnexpectedEof, why));
+                }
                 Ok(read) => {
                     self.filled += read;
                     if read == free && self.input.len() < AHEAD_LEN_MAX {

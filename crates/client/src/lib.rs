@@ -32,7 +32,7 @@ use frame::Framed;
 use mysql_common::constants::Command;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -142,6 +142,21 @@ impl Client {
     }
 }
 
+/// Connects to the first of a host's addresses that accepts, each of which has so long for it. What is written is sent at once.
+pub fn connect_tcp(host: &str, port: u16, within: Duration) -> io::Result<TcpStream> {
+    let mut why = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, within) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(e) => why = e,
+        }
+    }
+    Err(why)
+}
+
 /// Ends a connection from another thread.
 pub struct Breaker(Stream);
 
@@ -161,11 +176,7 @@ enum Stream {
 impl Stream {
     fn connect(target: &Target) -> io::Result<Stream> {
         match target {
-            Target::Tcp(host, port) => {
-                let stream = TcpStream::connect((host.as_str(), *port))?;
-                stream.set_nodelay(true)?;
-                Ok(Stream::Tcp(stream))
-            }
+            Target::Tcp(host, port) => Ok(Stream::Tcp(connect_tcp(host, *port, LOGIN_TIMEOUT)?)),
             Target::Socket(path) => Ok(Stream::Socket(UnixStream::connect(path)?)),
         }
     }

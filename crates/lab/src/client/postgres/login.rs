@@ -15,13 +15,12 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// How long a server may take for each message of a login.
+/// How long a server may take to accept a connection and for each message of a login.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Connects and logs in.
 pub(super) fn log_in(url: &Url, database: &str) -> Result<Messages<TcpStream>, Error> {
-    let stream = TcpStream::connect((url.host.as_str(), url.port))?;
-    stream.set_nodelay(true)?;
+    let stream = tidemark_client::connect_tcp(&url.host, url.port, LOGIN_TIMEOUT)?;
     stream.set_read_timeout(Some(LOGIN_TIMEOUT))?;
     let mut messages = Messages::new(stream);
     introduce(&mut messages, url, database)?;

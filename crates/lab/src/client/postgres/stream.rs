@@ -66,7 +66,7 @@ impl<S: Read + Write> Messages<S> {
     pub(super) fn receive(&mut self) -> Result<u8, Error> {
         self.start = self.next;
         self.have(HEADER_LEN)?;
-        let header = Header::parse(&self.input[self.start..self.filled])?;
+        let header = Header::parse(&self.input[self.start..self.filled]).ok().flatten();
         let header = header.ok_or(Error::Malformed("a message's header"))?;
         let len = usize::try_from(header.len()).unwrap_or(usize::MAX);
         if len > MESSAGE_LEN_MAX {
@@ -80,7 +80,8 @@ impl<S: Read + Write> Messages<S> {
     /// The message that was received last.
     pub(super) fn message(&self) -> Result<Message, Error> {
         let mut copy = BytesMut::from(&self.input[self.start..self.next]);
-        Message::parse(&mut copy)?.ok_or(Error::Malformed("a message's length"))
+        let message = Message::parse(&mut copy).ok().flatten();
+        message.ok_or(Error::Malformed("a message"))
     }
 
     /// The error that was received last.
@@ -103,7 +104,8 @@ impl<S: Read + Write> Messages<S> {
 
     /// The number at the end of the CommandComplete that was received last: of rows that were changed. `COMMIT` has none, which is 0.
     pub(super) fn last_number(&self) -> u64 {
-        let tag = &self.input[self.start + HEADER_LEN..self.next - 1];
+        let body = &self.input[self.start + HEADER_LEN..self.next];
+        let tag = body.strip_suffix(&[0]).unwrap_or(body);
         let number = tag.rsplit(|byte| *byte == b' ').next();
         let number = number.and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
         number.unwrap_or(0)
@@ -123,7 +125,10 @@ impl<S: Read + Write> Messages<S> {
             }
             let free = self.input.len() - self.filled;
             match self.stream.read(&mut self.input[self.filled..]) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(0) => {
+                    let why = "the server has closed the connection";
+                    return Err(io::Error::new(ErrorKind::UnexpectedEof, why));
+                }
                 Ok(read) => {
                     self.filled += read;
                     if read == free && self.input.len() < AHEAD_LEN_MAX {
@@ -180,6 +185,7 @@ mod tests {
             message(b'1', b""),
             message(b'D', &long),
             message(b'C', b"COMMIT\0"),
+            message(b'C', b""),
             message(b'E', b"SERROR\0C40001\0Mno\0\0"),
         ]
         .concat();
@@ -192,6 +198,8 @@ mod tests {
             assert_eq!(input.input[input.start + HEADER_LEN..input.next], long, "{step}");
             assert_eq!(input.receive().unwrap(), b'C');
             assert_eq!(input.last_number(), 0);
+            assert_eq!(input.receive().unwrap(), b'C');
+            assert_eq!(input.last_number(), 0, "no text at all");
             assert_eq!(input.receive().unwrap(), b'E');
             assert_eq!(input.error().to_string(), "error 40001: no");
             assert!(matches!(input.receive(), Err(Error::Io(_))));

@@ -1,7 +1,8 @@
 //! What has changed between two files of results, beyond the noise that each shows.
 //!
 //! Compared are cells of the same experiment, scale and server. A level that lets something else happen than before has
-//! changed, however often it was tried. Figures that were measured once have no noise to go by; their cells are counted.
+//! changed, however often it was tried, and so has a cell that could be measured in one file only. Figures that were measured once have
+//! no noise to go by; their cells are counted.
 
 use crate::results::{self, CellLine, Line};
 use crate::summary::figure;
@@ -18,8 +19,10 @@ const COMPARED: &[&str] = &[
     "before_per_s",
     "first_ratio",
     "second_ratio",
+    "second_read_ms",
     "reading_ratio",
     "held_ratio",
+    "read_ms",
 ];
 
 /// The changes as text.
@@ -33,19 +36,34 @@ pub fn text(old: &[Line], new: &[Line]) -> String {
         for cell in &after.cells {
             for server in &after.servers {
                 let name = format!("{experiment}  {cell}  {server}");
-                let repeats = (before.lines(cell, server), after.lines(cell, server));
-                if repeats.0.is_empty() || repeats.1.is_empty() {
-                    continue;
+                match (before.measured(cell, server), after.measured(cell, server)) {
+                    (0, 0) => continue,
+                    (0, _) if before.error(cell, server).is_none() => continue,
+                    (0, _) => {
+                        compared += 1;
+                        let _ = writeln!(out, "{name}  could not be measured → measured");
+                        continue;
+                    }
+                    (_, 0) => {
+                        // The table has a cell's lines, and none of these is without an error.
+                        let Some(why) = after.error(cell, server) else {
+                            continue;
+                        };
+                        compared += 1;
+                        let _ = writeln!(out, "{name}  measured → could not be measured: {why}");
+                        continue;
+                    }
+                    (old, new) => once += usize::from(old == 1 || new == 1),
                 }
                 compared += 1;
-                once += usize::from(repeats.0.len() == 1 || repeats.1.len() == 1);
                 put_values(&before, &after, cell, server, &name, &mut out);
                 put_findings(&before, &after, cell, server, &name, &mut out);
             }
         }
     }
     if compared == 0 {
-        return "The two have no cell of the same experiment, scale and server.\n".to_owned();
+        return "The two have no cell of the same experiment, scale and server that was measured.\n"
+            .to_owned();
     }
     if out.is_empty() {
         let _ = writeln!(out, "Nothing has changed beyond the noise, in {compared} cells.");
@@ -127,7 +145,7 @@ fn put_findings(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::tests::cell;
+    use crate::results::tests::{cell, failed};
 
     #[test]
     fn only_what_is_beyond_the_noise_is_told() {
@@ -156,5 +174,20 @@ mod tests {
             )
         );
         assert!(text(&old, &set("c", [1.0; 3])).starts_with("The two have no cell"));
+    }
+
+    #[test]
+    fn a_server_that_has_died_since_is_a_change() {
+        let (good, bad) = (cell("a", 1, 100.0), failed(&cell("a", 1, 100.0)));
+        let cells = ([good], [bad]);
+        assert_eq!(
+            text(&cells.0, &cells.1),
+            "points  level=RC clients=1  a  measured → could not be measured: gone\n\n1 cells were compared.\n"
+        );
+        assert_eq!(
+            text(&cells.1, &cells.0),
+            "points  level=RC clients=1  a  could not be measured → measured\n\n1 cells were compared.\n"
+        );
+        assert!(text(&cells.1, &cells.1).starts_with("The two have no cell"));
     }
 }

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A cell's line is written whole and synced before the next cell begins, so a run that is killed loses what it was at and
-//! nothing else; a last line without its end is cut off when the file is opened. What is there is not measured again. A line with
+//! nothing else; a last line without its end is cut off when the file is opened, if it begins as the lab's lines do: a file that holds
+//! something else is left as it is. What is there is not measured again. A line with
 //! an `error` says that a cell could not be measured; a later run tries that one again, and the last line of a cell counts.
 
 use crate::failure::Failure;
@@ -15,7 +16,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// What every line begins with, by the `tag` of [`Line`].
+const BEGIN: &str = "{\"kind\":\"";
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,13 +124,14 @@ pub struct Wait {
 /// A file of results that is open for more.
 pub struct Results {
     file: File,
+    path: PathBuf,
     lines: Vec<Line>,
 }
 
 impl Results {
     /// Opens a file, or makes it. An error if somebody else has it open, or it holds something else.
     pub fn open(path: &Path) -> Result<Results, Failure> {
-        let named = |why: String| Failure::because(format!("{}: {why}", path.display()));
+        let named = |why: String| named(path, why);
         let file = File::options()
             .create(true)
             .read(true)
@@ -136,20 +141,27 @@ impl Results {
         file.try_lock()
             .map_err(|e| named(format!("another run writes to it ({e})")))?;
         let text = fs::read_to_string(path).map_err(|e| named(e.to_string()))?;
-        let whole = text.rfind('\n').map_or(0, |at| at + 1);
-        let lines = parse(&text[..whole]).map_err(named)?;
-        if whole < text.len() {
-            file.set_len(whole as u64)?;
+        let (whole, rest) = text.split_at(whole(&text));
+        let lines = parse(whole).map_err(named)?;
+        if !rest.is_empty() {
+            let shared = BEGIN.len().min(rest.len());
+            if rest.as_bytes()[..shared] != BEGIN.as_bytes()[..shared] {
+                return Err(named(format!("line {} is no result of the lab", lines.len() + 1)));
+            }
+            file.set_len(whole.len() as u64)
+                .map_err(|e| named(e.to_string()))?;
         }
-        Ok(Results { file, lines })
+        Ok(Results {
+            file,
+            path: path.to_owned(),
+            lines,
+        })
     }
 
     /// The lines of a file that nobody writes to, or whose end may be missing.
     pub fn read(path: &Path) -> Result<Vec<Line>, Failure> {
-        let named = |why: String| Failure::because(format!("{}: {why}", path.display()));
-        let text = fs::read_to_string(path).map_err(|e| named(e.to_string()))?;
-        let whole = text.rfind('\n').map_or(0, |at| at + 1);
-        parse(&text[..whole]).map_err(named)
+        let text = fs::read_to_string(path).map_err(|e| named(path, e.to_string()))?;
+        parse(&text[..whole(&text)]).map_err(|why| named(path, why))
     }
 
     /// All there are.
@@ -169,11 +181,22 @@ impl Results {
     pub fn add(&mut self, line: Line) -> Result<(), Failure> {
         let mut text = serde_json::to_string(&line).map_err(|e| Failure::Because(e.to_string()))?;
         text.push('\n');
-        self.file.write_all(text.as_bytes())?;
-        self.file.sync_data()?;
+        let written = self.file.write_all(text.as_bytes());
+        written
+            .and_then(|()| self.file.sync_data())
+            .map_err(|e| named(&self.path, e.to_string()))?;
         self.lines.push(line);
         Ok(())
     }
+}
+
+fn named(path: &Path, why: String) -> Failure {
+    Failure::Because(format!("{}: {why}", path.display()))
+}
+
+/// The length of the lines that have their end.
+fn whole(text: &str) -> usize {
+    text.rfind('\n').map_or(0, |at| at + 1)
 }
 
 fn parse(text: &str) -> Result<Vec<Line>, String> {
@@ -225,7 +248,7 @@ pub(crate) mod tests {
         })
     }
 
-    fn failed(line: &Line) -> Line {
+    pub(crate) fn failed(line: &Line) -> Line {
         let Line::Cell(mut cell) = line.clone() else {
             panic!("a cell")
         };
@@ -331,5 +354,31 @@ pub(crate) mod tests {
         fs::write(&scratch.0, "{\"kind\":\"tea\"}\n").unwrap();
         let why = Results::open(&scratch.0).err().unwrap().to_string();
         assert!(why.contains("line 1 is no result"), "{why}");
+    }
+
+    #[test]
+    fn what_is_no_part_of_a_line_is_not_cut_off() {
+        let scratch = Scratch::new("notes");
+        let line = serde_json::to_string(&cell("a", 1, 1.0)).unwrap();
+        for text in ["notes without an end".to_owned(), format!("{line}\nnotes")] {
+            fs::write(&scratch.0, &text).unwrap();
+            let why = Results::open(&scratch.0).err().unwrap().to_string();
+            assert!(why.contains("is no result of the lab"), "{why}");
+            assert_eq!(fs::read_to_string(&scratch.0).unwrap(), text);
+        }
+        // A run was killed at the first letters of a line.
+        fs::write(&scratch.0, format!("{line}\n{{\"ki")).unwrap();
+        assert_eq!(Results::open(&scratch.0).unwrap().lines().len(), 1);
+    }
+
+    #[test]
+    fn a_full_disk_is_named() {
+        // It cannot be opened as results are: it reads as zeros without end.
+        let path = PathBuf::from("/dev/full");
+        let file = File::options().write(true).open(&path).unwrap();
+        let lines = Vec::new();
+        let mut results = Results { file, path, lines };
+        let why = results.add(cell("a", 1, 1.0)).err().unwrap().to_string();
+        assert!(why.starts_with("/dev/full: No space left"), "{why}");
     }
 }

@@ -45,6 +45,12 @@ impl<'a> Table<'a> {
             .map_or(&[], Vec::as_slice)
     }
 
+    /// How many repeats have figures or findings.
+    pub(crate) fn measured(&self, cell: &str, server: &str) -> usize {
+        let lines = self.lines(cell, server).iter();
+        lines.filter(|line| line.found.error.is_none()).count()
+    }
+
     /// A figure of a cell.
     pub(crate) fn sample(&self, cell: &str, server: &str, value: &str) -> Option<Sample> {
         let lines = self.lines(cell, server).iter();

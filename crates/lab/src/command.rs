@@ -55,6 +55,19 @@ load: --clients N (16), --seconds S (10), --warm S (2), --level RU|RC|RR|SER
 const RESULTS: &str = "tidemark-lab.jsonl";
 const REPORT: &str = "tidemark-lab-report";
 const SIMULATION: &str = "tidemark-lab-simulation";
+/// The figures of a load in the order in which they are shown; what it has met behind them.
+const LOADED: [&str; 10] = [
+    "tps",
+    "p50_us",
+    "p95_us",
+    "p99_us",
+    "p999_us",
+    "max_us",
+    "server_cpu_us",
+    "client_cpu_us",
+    "not_begun",
+    "retried",
+];
 /// Nothing takes longer than a day.
 const SECONDS_MAX: f64 = 86_400.0;
 const CLIENTS_MAX: usize = 10_000;
@@ -69,12 +82,11 @@ const ROWS_MAX: u32 = 2_000_000_000;
 pub fn command(words: impl IntoIterator<Item = String>) -> Result<(), String> {
     let mut words = words.into_iter();
     let which = words.next().unwrap_or_default();
-    let words = Words::new(words);
+    let mut words = Words::new(words);
+    let asks = ["--help", "-h"].map(|name| words.flag(name) || which == name);
     let done = match which.as_str() {
-        "" | "help" | "--help" | "-h" => {
-            print!("{HELP}");
-            words.rest().map(drop)
-        }
+        _ if asks.contains(&true) => help(),
+        "" | "help" => none_left(words).and_then(|()| help()),
         "list" => list(words),
         "explain" => explain(words),
         "run" => run_experiments(words),
@@ -87,6 +99,11 @@ pub fn command(words: impl IntoIterator<Item = String>) -> Result<(), String> {
         )),
     };
     done.map_err(|why| format!("lab: {why}"))
+}
+
+fn help() -> Result<(), String> {
+    print!("{HELP}");
+    Ok(())
 }
 
 fn list(words: Words) -> Result<(), String> {
@@ -115,18 +132,47 @@ fn explain(words: Words) -> Result<(), String> {
             .iter()
             .filter(|cell| cell.cannot(&stock).is_none())
             .count();
-        println!(
-            "{}\n\nStudy:     {}\nQuestion:  {}\nWorkload:  {}\nFound:     {}\nCells:     {} in full, {} with --quick; {of_sysbench} of the full ones with --client sysbench\n",
-            experiment.name,
-            experiment.study,
-            experiment.question,
-            experiment.workload,
-            experiment.found,
+        let count = format!(
+            "{} in full, {} with --quick; {of_sysbench} of the full ones with --client sysbench",
             cells(&Scale::full()),
-            cells(&Scale::quick()),
+            cells(&Scale::quick())
         );
+        println!("{}\n", experiment.name);
+        for (head, text) in [
+            ("Study:", experiment.study),
+            ("Question:", experiment.question),
+            ("Workload:", experiment.workload),
+            ("Found:", experiment.found),
+            ("Cells:", count.as_str()),
+        ] {
+            print!("{}", paragraph(head, text));
+        }
+        println!();
     }
     Ok(())
+}
+
+/// A text behind its head, in lines that a terminal has room for.
+fn paragraph(head: &str, text: &str) -> String {
+    const INDENT: usize = 11;
+    const WIDTH: usize = 100;
+    let mut out = format!("{head:INDENT$}");
+    let mut column = INDENT;
+    for (at, word) in text.split_whitespace().enumerate() {
+        let len = word.chars().count();
+        if at > 0 && column + 1 + len > WIDTH {
+            out.push('\n');
+            out.push_str(&" ".repeat(INDENT));
+            column = INDENT;
+        } else if at > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += len;
+    }
+    out.push('\n');
+    out
 }
 
 fn run_experiments(mut words: Words) -> Result<(), String> {
@@ -294,7 +340,7 @@ fn load(mut words: Words) -> Result<(), String> {
     let interrupt = interrupt()?;
     let measure = || -> Result<_, Failure> {
         let server = contender.server()?;
-        spec.workload.prepare(&server)?;
+        spec.workload.prepare(&server, &interrupt)?;
         let measured = Load::start(&server, &spec, &interrupt)?.measure(&server, warm, time)?;
         let broken = match spec.workload {
             Workload::Tpcc(size) => broken_conditions(&server, size, &interrupt)?,
@@ -303,7 +349,14 @@ fn load(mut words: Words) -> Result<(), String> {
         Ok((measured, broken))
     };
     let (measured, broken) = { measure }().map_err(|e| e.to_string())?;
-    for (name, value) in experiments::found(&measured).values {
+    let mut values: Vec<(String, f64)> = experiments::found(&measured).values.into_iter().collect();
+    values.sort_by_key(|(name, _)| {
+        LOADED
+            .iter()
+            .position(|known| known == name)
+            .unwrap_or(LOADED.len())
+    });
+    for (name, value) in values {
         println!("{name:14} {}", summary::figure(value));
     }
     match broken.is_empty() {
@@ -353,6 +406,9 @@ fn workload(mut words: Words, clients: usize) -> Result<Workload, String> {
             };
             return Ok(Workload::Tpcc(Size { references, ..size }));
         }
+        "queue" if clients < 2 => {
+            return Err("queue needs two clients at least: one adds what another takes".to_owned());
+        }
         "queue" => {
             return Ok(Workload::Queue {
                 producers: clients.div_ceil(2),
@@ -382,15 +438,21 @@ fn named(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
         .collect()
 }
 
+/// Numbers of clients, each once: a cell of so many clients is one, however often it is asked for.
 fn numbers(list: &str) -> Result<Vec<usize>, String> {
-    list.split(',')
-        .map(|number| match number.trim().parse() {
-            Ok(number) if (1..=CLIENTS_MAX).contains(&number) => Ok(number),
-            _ => Err(format!(
-                "--clients are numbers from 1 to {CLIENTS_MAX} with commas between them"
-            )),
-        })
-        .collect()
+    let mut numbers = Vec::new();
+    for number in list.split(',') {
+        match number.trim().parse() {
+            Ok(number) if numbers.contains(&number) => {}
+            Ok(number) if (1..=CLIENTS_MAX).contains(&number) => numbers.push(number),
+            _ => {
+                return Err(format!(
+                    "--clients are numbers from 1 to {CLIENTS_MAX} with commas between them"
+                ));
+            }
+        }
+    }
+    Ok(numbers)
 }
 
 fn none_left(words: Words) -> Result<(), String> {
@@ -439,11 +501,29 @@ mod tests {
             ("load --server mysql://h", "load needs one workload"),
             ("load tea --server mysql://h", "there is no workload 'tea'"),
             ("load point --level X", "there is no level 'X'"),
+            ("load queue --clients 1", "queue needs two clients"),
         ] {
             let said = why(line);
             assert!(said.contains(part), "{line}: {said}");
         }
         assert_eq!(why("list"), "");
+        assert_eq!(why("run --help"), "");
+        assert_eq!(why("load point -h --rate x"), "");
         assert_eq!(why("explain meaning queue"), "");
+    }
+    #[test]
+    fn a_number_of_clients_is_taken_once() {
+        assert_eq!(numbers("16, 1,16").unwrap(), [16, 1]);
+        assert!(numbers("").is_err() && numbers("1,,2").is_err() && numbers("0").is_err());
+    }
+
+    #[test]
+    fn long_texts_are_broken_between_words() {
+        let text = "word ".repeat(40);
+        let lines: Vec<String> = paragraph("Head:", &text).lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[0].starts_with("Head:      word") && lines[1].starts_with("           word"));
+        assert!(lines.iter().all(|line| line.len() <= 100 && !line.ends_with(' ')));
+        assert_eq!(lines.join(" ").matches("word").count(), 40);
     }
 }

@@ -15,8 +15,9 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::results::{CellLine, Found, Key, Line, Results, ServerLine};
 use crate::server::Contender;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -45,7 +46,6 @@ pub fn run(mut plan: Plan, results: &mut Results, interrupt: &Interrupt) -> Resu
     }
     let steps = steps(&plan, results);
     let total: Duration = steps.iter().map(|step| step.cell.expected(&plan.scale)).sum();
-    let bar = progress_bar(total);
     if steps.is_empty() {
         println!("All of it is in the results.");
         return Ok(());
@@ -56,6 +56,8 @@ pub fn run(mut plan: Plan, results: &mut Results, interrupt: &Interrupt) -> Resu
         minutes(total)
     );
     introduce(&mut plan, results)?;
+    // It is drawn from here on, so what is said before has lines of its own.
+    let bar = progress_bar(total);
     for step in steps {
         interrupt.check()?;
         let Key {
@@ -190,9 +192,20 @@ fn told(key: &Key, found: &Found) -> String {
             ]
             .iter()
             .filter_map(|name| Some(format!("{name} {}", crate::summary::figure(*values.get(*name)?))));
-            let possible = findings.values().filter(|finding| finding.possible).count();
-            let anomalies = (!findings.is_empty())
-                .then(|| format!("{possible} of {} anomalies are possible", findings.len()));
+            let happened: Vec<&str> = findings
+                .iter()
+                .filter(|(_, finding)| finding.possible)
+                .map(|(name, _)| name.as_str())
+                .collect();
+            let anomalies = (!findings.is_empty()).then(|| match happened.is_empty() {
+                true => format!("none of {} anomalies has happened", findings.len()),
+                false => format!(
+                    "{} of {} anomalies have happened: {}",
+                    happened.len(),
+                    findings.len(),
+                    happened.join("; ")
+                ),
+            });
             shown.chain(anomalies).collect::<Vec<_>>().join("  ")
         }
     };
@@ -202,11 +215,27 @@ fn told(key: &Key, found: &Found) -> String {
 /// It shows where a terminal is, and nowhere else.
 fn progress_bar(total: Duration) -> ProgressBar {
     let bar = ProgressBar::new(total.as_millis() as u64);
-    if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {percent:>3}%  {eta} left  {msg}") {
-        bar.set_style(style.progress_chars("=> "));
+    if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {percent:>3}%  {left} left  {msg}") {
+        let left = |state: &ProgressState, out: &mut dyn fmt::Write| {
+            // Writing to what is a text cannot fail.
+            let _ = write!(
+                out,
+                "{:#}",
+                HumanDuration(left(state.pos(), state.len(), state.eta()))
+            );
+        };
+        bar.set_style(style.progress_chars("=> ").with_key("left", left));
     }
     bar.enable_steady_tick(Duration::from_millis(500));
     bar
+}
+
+/// The time left: by what has been done so far, and before anything is done by what all of it should take, milliseconds.
+fn left(done: u64, all: Option<u64>, by_done: Duration) -> Duration {
+    match done {
+        0 => Duration::from_millis(all.unwrap_or_default()),
+        _ => by_done,
+    }
 }
 
 fn minutes(time: Duration) -> String {
@@ -259,6 +288,13 @@ mod tests {
                 ..Scale::quick()
             },
         }
+    }
+
+    #[test]
+    fn the_time_left_is_known_before_anything_is_done() {
+        let (none, two) = (Duration::ZERO, Duration::from_secs(2));
+        assert_eq!(left(0, Some(16_000), none), Duration::from_secs(16));
+        assert_eq!(left(4_000, Some(16_000), two), two);
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! two. `Snapshot::reading` keeps a pace, so that a read that costs nothing takes nothing from the updates' processor either.
 
 use crate::experiments::Scale;
-use crate::experiments::timeline::{Snapshot, Timeline};
+use crate::experiments::timeline::{Snapshot, Timeline, ratio};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::level::Level;
@@ -51,7 +51,7 @@ pub(super) fn measure(
 ) -> Result<Found, Failure> {
     let times = Times::new(scale);
     let workload = Workload::HotRow;
-    workload.prepare(server)?;
+    workload.prepare(server, interrupt)?;
     let spec = super::spec(workload, clients, Level::RepeatableRead);
     let mut load = Load::start(server, &spec, interrupt)?;
     load.pause(scale.warm)?;
@@ -62,18 +62,21 @@ pub(super) fn measure(
         let mut snapshot = Snapshot::open(server, READ)?;
         let held = line.watch(times.hold, true)?;
         values.insert(format!("{name}_held_per_s"), held);
-        values.insert(format!("{name}_ratio"), held / before.max(1.0));
+        values.extend(ratio(held, before).map(|ratio| (format!("{name}_ratio"), ratio)));
         values.insert(format!("{name}_read_ms"), snapshot.read_ms(READ)?);
         if is_read {
             let beside = snapshot.reading(READ, || line.watch(times.hold, true))?;
             values.insert("reading_per_s".to_owned(), beside);
-            values.insert("reading_ratio".to_owned(), beside / before.max(1.0));
+            values.extend(ratio(beside, before).map(|ratio| ("reading_ratio".to_owned(), ratio)));
         }
         snapshot.end()?;
         line.watch(times.gap, false)?;
     }
-    let longest = line.history.iter().copied().fold(0.0, f64::max);
-    values.insert("history_max".to_owned(), longest);
+    let told = line.history.iter().copied().filter(|length| *length >= 0.0);
+    values.extend(
+        told.reduce(f64::max)
+            .map(|longest| ("history_max".to_owned(), longest)),
+    );
     let series = BTreeMap::from([
         ("at_s".to_owned(), line.at_s),
         ("updates_per_s".to_owned(), line.rate_per_s),

@@ -12,20 +12,21 @@
 //!
 //! Each session is a thread. A statement is given to its session, and if no answer comes within [`PATIENCE`] it waits for a
 //! lock: the script goes on with the other session. The next statement of a session that waits is given when it
-//! has been answered, which a lock wait timeout of a second sees to. After an error the session has rolled back and takes no
-//! further part. So a script ends in the same way each time, however levels are made: by locks, by versions, by errors.
+//! has been answered, which a lock wait timeout of a second sees to. After an error by which a level rules something out the session has
+//! rolled back and takes no further part. So a script ends in the same way each time, however levels are made: by locks, by versions, by
+//! errors. Any other error, of a right that the account lacks, say, rules nothing out: the cell could not be measured.
 //!
 //! The names are those of Berenson et al., *A critique of ANSI SQL isolation levels* (1995), as Adya's thesis (1999) makes them
 //! precise and Kleppmann's *Hermitage* tries them.
 
-use crate::client::{Client, Dialect, Row};
+use crate::client::{Client, Dialect, Error, Row, Transient};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::level::Level;
 use crate::load::tables;
 use crate::results::{Finding, Found};
 use crate::server::Server;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ use Who::{First, Second};
 enum Answer {
     /// The integers of its rows, one after the other.
     Rows(Vec<i64>),
-    /// An error, or none because the session was rolled back before.
+    /// An error by which the level rules something out, or none because the session was rolled back before.
     Failed,
 }
 
@@ -229,7 +230,7 @@ fn play(server: &Server, level: Level, anomaly: &Anomaly) -> Result<bool, Failur
         sessions[*who as usize].give(at, sql, &mut answers)?;
     }
     for session in &mut sessions {
-        session.settle(ANSWER_MAX, &mut answers)?;
+        session.finish(&mut answers)?;
     }
     drop(sessions);
     let end = integers(&server.connect()?.query(READ_ALL)?);
@@ -239,7 +240,7 @@ fn play(server: &Server, level: Level, anomaly: &Anomaly) -> Result<bool, Failur
 /// A session and its thread.
 struct Session {
     statements: Sender<&'static str>,
-    answers: Receiver<Answer>,
+    answers: Receiver<Result<Answer, Failure>>,
     /// The place in the script of the statement that has no answer yet.
     waiting: Option<usize>,
     is_over: bool,
@@ -257,14 +258,13 @@ impl Session {
         // It ends when the session is dropped, or with its connection.
         let run = move || {
             for sql in given {
-                let done = client.query(sql);
-                let failed = done.is_err();
-                let done = done.map_or(Answer::Failed, |rows| Answer::Rows(integers(&rows)));
-                if failed {
+                let done = match client.query(sql) {
+                    Ok(rows) => Ok(Answer::Rows(integers(&rows))),
                     // A lock wait timeout has undone its statement alone.
-                    let _ = client.query("ROLLBACK");
-                }
-                if answer.send(done).is_err() {
+                    Err(e) if rules_out(&e) => client.query("ROLLBACK").map(|_| Answer::Failed),
+                    Err(e) => Err(e),
+                };
+                if answer.send(done.map_err(Failure::from)).is_err() {
                     return;
                 }
             }
@@ -280,31 +280,48 @@ impl Session {
 
     /// Gives it a statement, when the one before is answered, and waits a moment for the answer.
     fn give(&mut self, at: usize, sql: &'static str, answers: &mut [Answer]) -> Result<(), Failure> {
-        self.settle(ANSWER_MAX, answers)?;
+        self.finish(answers)?;
         if self.is_over {
             return Ok(());
         }
-        let gone = |_| Failure::because("a session of the script has ended");
-        self.statements.send(sql).map_err(gone)?;
+        self.statements.send(sql).map_err(|_| ended())?;
         self.waiting = Some(at);
-        match self.settle(PATIENCE, answers) {
-            Err(_) if self.waiting.is_some() => Ok(()),
-            done => done,
+        self.settle(PATIENCE, answers).map(drop)
+    }
+
+    /// Takes the answer that is missing, which must come.
+    fn finish(&mut self, answers: &mut [Answer]) -> Result<(), Failure> {
+        match self.settle(ANSWER_MAX, answers)? {
+            true => Ok(()),
+            false => Err(Failure::because(format!("no answer within {ANSWER_MAX:?}"))),
         }
     }
 
-    /// Takes the answer that is missing.
-    fn settle(&mut self, within: Duration, answers: &mut [Answer]) -> Result<(), Failure> {
+    /// Takes the answer that is missing; false if it does not come in time.
+    fn settle(&mut self, within: Duration, answers: &mut [Answer]) -> Result<bool, Failure> {
         let Some(at) = self.waiting else {
-            return Ok(());
+            return Ok(true);
         };
-        let answer = self.answers.recv_timeout(within);
-        let answer = answer.map_err(|_| Failure::because(format!("no answer within {within:?}")))?;
+        let answer = match self.answers.recv_timeout(within) {
+            Ok(answer) => answer?,
+            Err(RecvTimeoutError::Timeout) => return Ok(false),
+            Err(RecvTimeoutError::Disconnected) => return Err(ended()),
+        };
         self.waiting = None;
         self.is_over = answer == Answer::Failed;
         answers[at] = answer;
-        Ok(())
+        Ok(true)
     }
+}
+
+fn ended() -> Failure {
+    Failure::because("a session of the script has ended")
+}
+
+/// True if it is how a server keeps transactions apart.
+fn rules_out(e: &Error) -> bool {
+    e.transient()
+        .is_some_and(|transient| transient != Transient::DuplicateKey)
 }
 
 fn integers(rows: &[Row]) -> Vec<i64> {
@@ -328,6 +345,16 @@ mod tests {
         assert_eq!(counts(Promises::Locking), [6, 5, 2, 0]);
         assert_eq!(counts(Promises::SnapshotIsolation), [6, 5, 1, 0]);
         assert_eq!(counts(Promises::Postgres), [5, 5, 1, 0]);
+    }
+
+    #[test]
+    fn a_right_that_is_missing_rules_nothing_out() {
+        let error = |code| {
+            let message = String::new();
+            Error::MySql(tidemark_client::Error::Server { code, message })
+        };
+        assert!([1205, 1213, 1020].map(error).iter().all(rules_out));
+        assert!(![1142, 1064, 2013, 1062].map(error).iter().any(rules_out));
     }
 
     #[test]

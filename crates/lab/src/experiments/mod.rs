@@ -233,14 +233,14 @@ impl Cell {
             }
             Work::Load(spec) => Ok(found(&measure(server, spec, scale, interrupt)?)),
             Work::LoadWithWaits(spec) => {
-                spec.workload.prepare(server)?;
+                spec.workload.prepare(server, interrupt)?;
                 let before = waits::read(server);
                 let mut found = found(&measure(server, spec, scale, interrupt)?);
                 found.waits = waits::since(&before, &waits::read(server));
                 Ok(found)
             }
             Work::OpenWriters(spec, count) => {
-                spec.workload.prepare(server)?;
+                spec.workload.prepare(server, interrupt)?;
                 let held = open_writers::hold(server, *count, interrupt)?;
                 let found = found(&measure(server, spec, scale, interrupt)?);
                 drop(held);
@@ -265,7 +265,7 @@ fn spec(workload: Workload, clients: usize, level: Level) -> Spec {
 }
 
 fn measure(server: &Server, spec: &Spec, scale: &Scale, interrupt: &Interrupt) -> Result<Measured, Failure> {
-    spec.workload.prepare(server)?;
+    spec.workload.prepare(server, interrupt)?;
     Load::start(server, spec, interrupt)?.measure(server, scale.warm, scale.measure)
 }
 
@@ -293,6 +293,9 @@ pub(crate) fn found(measured: &Measured) -> Found {
     put("client_cpu_us", measured.own_cpu_us);
     if let Some(cpu) = measured.server_cpu_us {
         put("server_cpu_us", cpu);
+    }
+    if let Some(count) = measured.not_begun {
+        put("not_begun", count as f64);
     }
     found
 }

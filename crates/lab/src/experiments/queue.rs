@@ -4,7 +4,7 @@
 //! those that were taken since the snapshot was opened. Counted is what was taken.
 
 use crate::experiments::Scale;
-use crate::experiments::timeline::{Snapshot, Timeline};
+use crate::experiments::timeline::{Snapshot, Timeline, ratio};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::level::Level;
@@ -49,7 +49,7 @@ pub(super) fn measure(
         producers: PRODUCERS,
         skip_locked,
     };
-    workload.prepare(server)?;
+    workload.prepare(server, interrupt)?;
     fill(server)?;
     let spec = super::spec(workload, PRODUCERS + CONSUMERS, Level::RepeatableRead);
     let mut load = Load::start(server, &spec, interrupt)?;
@@ -67,12 +67,12 @@ pub(super) fn measure(
         ("held".to_owned(), line.held),
     ]);
     load.finish()?;
-    let values = BTreeMap::from([
+    let mut values = BTreeMap::from([
         ("before_per_s".to_owned(), before),
         ("held_per_s".to_owned(), held),
-        ("held_ratio".to_owned(), held / before.max(1.0)),
         ("read_ms".to_owned(), read_ms),
     ]);
+    values.extend(ratio(held, before).map(|ratio| ("held_ratio".to_owned(), ratio)));
     Ok(Found {
         values,
         series,

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::level::Level;
-use crate::load::Load;
+use crate::load::{Load, SILENCE_MAX};
 use crate::server::Server;
 use crate::stats;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,10 +35,11 @@ pub(super) struct Timeline<'a> {
 
 impl<'a> Timeline<'a> {
     pub(super) fn new(server: &Server, load: &'a Load) -> Result<Timeline<'a>, Failure> {
+        let asking = patient(server)?;
         let now = Instant::now();
         Ok(Timeline {
             load,
-            asking: server.connect()?,
+            asking,
             begin: now,
             last: (now, load.count()),
             at_s: Vec::new(),
@@ -69,6 +70,11 @@ impl<'a> Timeline<'a> {
     }
 }
 
+/// What is left of a rate; `None` where nothing was done before.
+pub(super) fn ratio(now: f64, before: f64) -> Option<f64> {
+    (before > 0.0).then(|| now / before)
+}
+
 /// `History list length` of the engine's report, which MySQL, MariaDB and Tidemark write alike; PostgreSQL's is a number.
 fn history(client: &mut Client) -> Option<f64> {
     let rows = client.query(client.dialect().history()).ok()?;
@@ -79,13 +85,20 @@ fn history(client: &mut Client) -> Option<f64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
+/// A connection beside a load, which gives up a server that stands still when the load does.
+fn patient(server: &Server) -> Result<Client, Failure> {
+    let client = server.connect()?;
+    client.set_timeout(Some(SILENCE_MAX))?;
+    Ok(client)
+}
+
 /// A transaction that holds a snapshot.
 pub(super) struct Snapshot(Client);
 
 impl Snapshot {
     /// Opens one, and reads with it.
     pub(super) fn open(server: &Server, read: &str) -> Result<Snapshot, Failure> {
-        let mut client = server.connect()?;
+        let mut client = patient(server)?;
         let dialect = client.dialect();
         client.query(&dialect.set_level(Level::RepeatableRead))?;
         client.query(dialect.begin_snapshot())?;

@@ -1,13 +1,14 @@
 //! What the server's threads wait for, by `performance_schema`: the totals before and after, and the greatest differences.
 //!
-//! A server without the table, with its instruments off, or that hides it from this account, has no waits.
+//! A server without the table, with its instruments off, or that hides it from this account, has no waits. A session that waits for its
+//! client's next statement, on its socket or as `idle`, waits for nothing that the server has.
 
 use crate::results::Wait;
 use crate::server::Server;
 use std::collections::BTreeMap;
 
 const SQL: &str = "SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.events_waits_summary_global_by_event_name \
-                   WHERE COUNT_STAR > 0 AND EVENT_NAME <> 'idle'";
+                   WHERE COUNT_STAR > 0";
 /// How many are kept.
 const KEPT: usize = 8;
 const PICOSECONDS_PER_US: f64 = 1e6;
@@ -28,7 +29,12 @@ pub(super) fn read(server: &Server) -> Totals {
                 (text(1)?.parse().ok()?, text(2)?.parse().ok()?),
             ))
         })
+        .filter(|(event, _)| !is_for_client(event))
         .collect()
+}
+
+fn is_for_client(event: &str) -> bool {
+    event == "idle" || event.starts_with("wait/io/socket/")
 }
 
 /// Those that took longest in between.
@@ -53,6 +59,16 @@ pub(super) fn since(before: &Totals, after: &Totals) -> Vec<Wait> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn to_wait_for_a_client_is_no_wait_of_the_server() {
+        assert!(
+            ["idle", "wait/io/socket/sql/client_connection"]
+                .iter()
+                .all(|event| is_for_client(event))
+        );
+        assert!(!is_for_client("wait/synch/mutex/innodb/trx_sys_mutex"));
+    }
 
     #[test]
     fn the_longest_come_first() {

@@ -50,7 +50,7 @@ use tpcc::schema::Size;
 /// What a client's thread needs; 1,024 of them are no more than 256 MiB of addresses.
 const STACK_LEN: usize = 256 << 10;
 /// A client that hears nothing for so long gives up. Longer than any server waits for a row lock by default.
-const SILENCE_MAX: Duration = Duration::from_secs(90);
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(90);
 /// How long a measurement waits for its first transaction to end, if its own time is shorter.
 const FIRST_END_MAX: Duration = Duration::from_secs(30);
 /// How long clients have to finish what they are at when a load ends. Then their connections are cut.
@@ -58,6 +58,8 @@ const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// Latencies are kept in nanoseconds, to two digits.
 const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
 const LATENCY_DIGITS: u8 = 2;
+/// Of transactions that an open loop was too slow to begin, so many are counted.
+const NOT_BEGUN_MAX: usize = 10_000_000;
 
 /// The program that puts a load on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,12 +92,14 @@ pub enum Workload {
 
 impl Workload {
     /// Makes the tables that it needs, unless they are there.
-    pub fn prepare(&self, server: &Server) -> Result<(), Failure> {
+    pub fn prepare(&self, server: &Server, interrupt: &Interrupt) -> Result<(), Failure> {
         match self {
-            Workload::Oltp(Oltp { tables, .. }) | Workload::ThreePoints(tables) => tables.prepare(server),
+            Workload::Oltp(Oltp { tables, .. }) | Workload::ThreePoints(tables) => {
+                tables.prepare(server, interrupt)
+            }
             Workload::HotRow => tables::make(server, "hot", &HotRow::TABLE),
             Workload::Queue { .. } => tables::make(server, "queue", &Queue::table(server.dialect())),
-            Workload::Tpcc(size) => size.prepare(server),
+            Workload::Tpcc(size) => size.prepare(server, interrupt),
         }
     }
 
@@ -187,6 +191,20 @@ struct Shared {
 }
 
 impl Shared {
+    fn new(clients: usize) -> Shared {
+        Shared {
+            phase: AtomicU8::new(PHASE_CONNECT),
+            ready: AtomicUsize::new(0),
+            counts: (0..clients).map(|_| CachePadded::default()).collect(),
+            retried: Default::default(),
+            failure: Mutex::new(None),
+            breakers: Mutex::new(Vec::new()),
+            schedule: Mutex::new(None),
+            begun: Mutex::new(false),
+            begins: Condvar::new(),
+        }
+    }
+
     fn set_phase(&self, phase: u8) {
         self.phase.store(phase, Ordering::Release);
         *lock(&self.begun) = true;
@@ -211,7 +229,9 @@ pub struct Measured {
     pub tps: f64,
     /// From a transaction's beginning, in an open loop its intended one, to its last answer; nanoseconds.
     pub latency_ns: Histogram<u64>,
-    /// Transactions that were begun anew, the warm-up's included, by what they had met.
+    /// Transactions of an open loop that should have begun and had found no client when the measurement ended.
+    pub not_begun: Option<u64>,
+    /// How often transactions were begun anew, by what they had met.
     pub retried: [(&'static str, u64); Transient::ALL.len()],
     /// Processor time of the server per transaction; `None` if it is not on this machine, or hidden from this user.
     pub server_cpu_us: Option<f64>,
@@ -229,19 +249,8 @@ pub struct Load {
 impl Load {
     /// Connects all clients, then lets them begin.
     pub fn start(server: &Server, spec: &Spec, interrupt: &Interrupt) -> Result<Load, Failure> {
-        let shared = Arc::new(Shared {
-            phase: AtomicU8::new(PHASE_CONNECT),
-            ready: AtomicUsize::new(0),
-            counts: (0..spec.clients).map(|_| CachePadded::default()).collect(),
-            retried: Default::default(),
-            failure: Mutex::new(None),
-            breakers: Mutex::new(Vec::new()),
-            schedule: Mutex::new(None),
-            begun: Mutex::new(false),
-            begins: Condvar::new(),
-        });
         let mut load = Load {
-            shared,
+            shared: Arc::new(Shared::new(spec.clients)),
             threads: Vec::with_capacity(spec.clients),
             interrupt: interrupt.clone(),
         };
@@ -295,8 +304,10 @@ impl Load {
             self.pause(Duration::from_millis(5))?;
         }
         let (taken, transactions) = (begin.elapsed(), self.count() - first);
+        let end = begin + taken;
         let after = (cpu(&process), own.cpu_s());
-        let latency_ns = self.finish()?;
+        let mut latency_ns = self.finish()?;
+        let not_begun = not_begun(&self.shared, end, &mut latency_ns);
         if transactions == 0 {
             return Err(Failure::because(format!(
                 "no transaction has ended within {taken:.0?}"
@@ -307,6 +318,7 @@ impl Load {
         Ok(Measured {
             tps: transactions as f64 / taken.as_secs_f64(),
             latency_ns,
+            not_begun,
             retried: Transient::ALL.map(|transient| {
                 let count = &self.shared.retried[transient as usize];
                 (transient.name(), count.load(Ordering::Relaxed))
@@ -386,18 +398,10 @@ fn converse(
     let mut worker = spec.workload.worker(&mut client, number)?;
     shared.ready.fetch_add(1, Ordering::AcqRel);
     shared.wait_for_begin();
-    let count = &shared.counts[number];
     let is_open = matches!(spec.pace, Pace::Open(_));
-    let mut begin = Instant::now();
-    loop {
-        if is_open {
-            match next_arrival(shared) {
-                Some(arrival) => begin = arrival,
-                None => return Ok(()),
-            }
-        }
-        let counts = match worker.event(&mut client) {
-            Ok(counts) => counts,
+    transact(shared, number, is_open, seen, || {
+        match worker.event(&mut client) {
+            Ok(counts) => Ok(Attempt::Done { counts }),
             Err(e) => {
                 let transient = e
                     .transient()
@@ -406,18 +410,66 @@ fn converse(
                     return Err(e.into());
                 };
                 client.run(b"ROLLBACK")?;
-                shared.retried[transient as usize].fetch_add(1, Ordering::Relaxed);
-                continue;
+                Ok(Attempt::Again(transient))
+            }
+        }
+    })
+}
+
+/// What came of an attempt at a transaction.
+enum Attempt {
+    Done {
+        /// It is one that counts.
+        counts: bool,
+    },
+    /// It has been rolled back, and is to be begun anew.
+    Again(Transient),
+}
+
+/// Runs transactions until the load ends, each attempt by attempt until one is done.
+///
+/// A latency counts from the beginning of the first attempt, in an open loop from when that should have begun: what a transaction waits for
+/// because it failed belongs to it. In an open loop one that should have begun while it was measured counts when it ends after that, too;
+/// else a server that stands still in the end would not be seen to.
+fn transact(
+    shared: &Shared,
+    number: usize,
+    is_open: bool,
+    seen: &mut Histogram<u64>,
+    mut attempt: impl FnMut() -> Result<Attempt, Failure>,
+) -> Result<(), Failure> {
+    let count = &shared.counts[number];
+    let mut begin = Instant::now();
+    loop {
+        if is_open {
+            match next_arrival(shared) {
+                Some(arrival) => begin = arrival,
+                None => return Ok(()),
+            }
+        }
+        let counts = loop {
+            let transient = match attempt()? {
+                Attempt::Done { counts } => break counts,
+                Attempt::Again(transient) => transient,
+            };
+            match shared.phase.load(Ordering::Relaxed) {
+                PHASE_STOP => return Ok(()),
+                PHASE_MEASURE => {
+                    shared.retried[transient as usize].fetch_add(1, Ordering::Relaxed);
+                }
+                _ => {}
             }
         };
         let end = Instant::now();
         if counts {
             count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
-        match shared.phase.load(Ordering::Relaxed) {
-            PHASE_STOP => return Ok(()),
-            PHASE_MEASURE if counts => seen.saturating_record((end - begin).as_nanos() as u64),
-            _ => {}
+        let phase = shared.phase.load(Ordering::Relaxed);
+        if counts && (phase == PHASE_MEASURE || phase == PHASE_STOP && is_open) {
+            seen.saturating_record((end - begin).as_nanos() as u64);
+        }
+        if phase == PHASE_STOP {
+            return Ok(());
         }
         begin = end;
     }
@@ -439,5 +491,116 @@ fn next_arrival(shared: &Shared) -> Option<Instant> {
             return Some(arrival);
         }
         thread::sleep(rest.min(Duration::from_millis(100)));
+    }
+}
+
+/// How many transactions should have begun by the end of a measurement and had found no client. They have waited so long at least, which is
+/// put to the latencies. `None` in a closed loop.
+fn not_begun(shared: &Shared, end: Instant, seen: &mut Histogram<u64>) -> Option<u64> {
+    let mut schedule = lock(&shared.schedule);
+    let (begin, arrivals) = schedule.as_mut()?;
+    let waits = arrivals
+        .take(NOT_BEGUN_MAX)
+        .map_while(|at| end.checked_duration_since(*begin + at));
+    let mut count = 0;
+    for wait in waits {
+        seen.saturating_record(wait.as_nanos() as u64);
+        count += 1;
+    }
+    Some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One that is being measured, with an open loop of so many transactions per second that has begun so long ago.
+    fn measuring(per_s: f64, ago: Duration) -> Shared {
+        let shared = Shared::new(1);
+        let begin = Instant::now().checked_sub(ago).unwrap();
+        *lock(&shared.schedule) = Some((begin, Arrivals::new(per_s, 1)));
+        shared.set_phase(PHASE_MEASURE);
+        shared
+    }
+
+    #[test]
+    fn a_transaction_that_fails_keeps_its_place_in_the_schedule() {
+        let shared = measuring(1000.0, Duration::ZERO);
+        let mut seen = latencies();
+        let mut attempts = 0;
+        transact(&shared, 0, true, &mut seen, || {
+            attempts += 1;
+            Ok(match attempts {
+                1 | 2 => {
+                    thread::sleep(Duration::from_millis(30));
+                    Attempt::Again(Transient::Deadlock)
+                }
+                3 => Attempt::Done { counts: true },
+                _ => {
+                    shared.set_phase(PHASE_STOP);
+                    Attempt::Done { counts: false }
+                }
+            })
+        })
+        .unwrap();
+        assert_eq!(attempts, 4);
+        assert_eq!(
+            shared.retried[Transient::Deadlock as usize].load(Ordering::Relaxed),
+            2
+        );
+        assert_eq!((seen.len(), shared.counts[0].load(Ordering::Relaxed)), (1, 1));
+        assert!(seen.max() >= 59_000_000, "{} ns", seen.max());
+    }
+
+    #[test]
+    fn what_a_warm_up_begins_anew_is_not_counted() {
+        let shared = Shared::new(1);
+        shared.set_phase(PHASE_WARM);
+        let mut attempts = 0;
+        let mut attempt = || {
+            attempts += 1;
+            if attempts == 3 {
+                shared.set_phase(PHASE_STOP);
+            }
+            Ok(Attempt::Again(Transient::Deadlock))
+        };
+        transact(&shared, 0, false, &mut latencies(), &mut attempt).unwrap();
+        assert_eq!(attempts, 3, "it ends though nothing succeeds");
+        assert_eq!(
+            shared.retried[Transient::Deadlock as usize].load(Ordering::Relaxed),
+            0
+        );
+    }
+
+    #[test]
+    fn a_server_that_stands_still_in_the_end_is_seen_by_an_open_loop() {
+        let shared = measuring(1000.0, Duration::ZERO);
+        let stall = Duration::from_millis(50);
+        let stalled = |is_open, seen: &mut Histogram<u64>| {
+            let attempt = || {
+                thread::sleep(stall);
+                shared.set_phase(PHASE_STOP);
+                Ok(Attempt::Done { counts: true })
+            };
+            transact(&shared, 0, is_open, seen, attempt).unwrap();
+        };
+        let (mut open, mut closed) = (latencies(), latencies());
+        stalled(true, &mut open);
+        assert_eq!(open.len(), 1);
+        let count = not_begun(&shared, Instant::now(), &mut open).unwrap();
+        assert!((10..200).contains(&count), "{count} of about 50");
+        assert_eq!(open.len(), 1 + count);
+        shared.set_phase(PHASE_MEASURE);
+        stalled(false, &mut closed);
+        assert_eq!(closed.len(), 0);
+        assert_eq!(not_begun(&Shared::new(1), Instant::now(), &mut closed), None);
+    }
+
+    #[test]
+    fn a_rate_beyond_reach_is_counted_to_a_bound() {
+        let shared = measuring(1e9, Duration::from_secs(1));
+        let mut seen = latencies();
+        let count = not_begun(&shared, Instant::now(), &mut seen);
+        assert_eq!(count, Some(NOT_BEGUN_MAX as u64));
     }
 }

@@ -90,7 +90,7 @@ pub(crate) fn measure(
     interrupt: &Interrupt,
 ) -> Result<Found, Failure> {
     let script = script(spec).map_err(|why| Failure::because(format!("sysbench cannot: {why}")))?;
-    spec.workload.prepare(server)?;
+    spec.workload.prepare(server, interrupt)?;
     let _level = match spec.level {
         Some(level) => Some(GlobalLevel::set(server, level)?),
         None => None,

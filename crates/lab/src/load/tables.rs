@@ -6,6 +6,7 @@
 
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::load::random::Random;
 use crate::server::Server;
 use std::thread;
@@ -28,7 +29,7 @@ pub struct Tables {
 
 impl Tables {
     /// Has the tables be there, as sysbench's `prepare` makes them.
-    pub fn prepare(self, server: &Server) -> Result<(), Failure> {
+    pub fn prepare(self, server: &Server, interrupt: &Interrupt) -> Result<(), Failure> {
         let mut client = server.connect()?;
         own_list(&mut client)?;
         let mut missing = Vec::new();
@@ -38,7 +39,9 @@ impl Tables {
             }
         }
         for numbers in missing.chunks(FILLED_AT_ONCE) {
-            at_once(numbers, |number| fill(&mut server.connect()?, number, self.rows))?;
+            at_once(numbers, |number| {
+                fill(&mut server.connect()?, number, self.rows, interrupt)
+            })?;
         }
         Ok(())
     }
@@ -110,7 +113,7 @@ pub(super) fn settle(client: &mut Client, table: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn fill(client: &mut Client, number: u32, rows: u32) -> Result<(), Failure> {
+fn fill(client: &mut Client, number: u32, rows: u32, interrupt: &Interrupt) -> Result<(), Failure> {
     let table = format!("sbtest{number}");
     list(client, &table, -1)?;
     client.query(&format!("DROP TABLE IF EXISTS {table}"))?;
@@ -120,7 +123,7 @@ fn fill(client: &mut Client, number: u32, rows: u32) -> Result<(), Failure> {
          pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
     ))?;
     let mut random = Random::new(u64::from(number));
-    let mut inserts = Inserts::new(client, &format!("{table} (id, k, c, pad)"));
+    let mut inserts = Inserts::new(client, &format!("{table} (id, k, c, pad)"), interrupt);
     for id in 1..=rows {
         inserts.add(&row(id, rows, &mut random))?;
     }
@@ -139,19 +142,21 @@ fn row(id: u32, rows: u32, random: &mut Random) -> String {
     format!("({id},{k},'{}','{}')", text(&c), text(&pad))
 }
 
-/// Rows that are inserted many at a time.
+/// Rows that are inserted many at a time. Tables may take many minutes, so it is here that one looks whether the lab is to stop.
 pub(super) struct Inserts<'a> {
     client: &'a mut Client,
+    interrupt: &'a Interrupt,
     head: usize,
     sql: String,
 }
 
 impl<'a> Inserts<'a> {
     /// Into a table, which is given with its columns.
-    pub(super) fn new(client: &'a mut Client, table: &str) -> Inserts<'a> {
+    pub(super) fn new(client: &'a mut Client, table: &str, interrupt: &'a Interrupt) -> Inserts<'a> {
         let sql = format!("INSERT INTO {table} VALUES ");
         Inserts {
             client,
+            interrupt,
             head: sql.len(),
             sql,
         }
@@ -178,6 +183,7 @@ impl<'a> Inserts<'a> {
     }
 
     fn send(&mut self) -> Result<(), Failure> {
+        self.interrupt.check()?;
         self.client.query(&self.sql)?;
         self.sql.truncate(self.head);
         Ok(())

@@ -22,6 +22,8 @@ use tidemark_client::Client;
 
 const PREFIX: &str = "tidemark-lab-";
 const LOCK: &str = "lock";
+/// What the file is called until it is locked.
+const NOT_LOCKED: &str = "lock.new";
 const ADDRESS: &str = "address";
 const LOG: &str = "log";
 const DATA: &str = "data";
@@ -55,8 +57,7 @@ impl Own {
         let dir = base.join(format!("{PREFIX}{}-{number}", std::process::id()));
         let made = fs::create_dir_all(&dir);
         made.map_err(|e| Failure::because(format!("cannot make {}: {e}", dir.display())))?;
-        let lock = File::create(dir.join(LOCK))?;
-        lock.lock()?;
+        let lock = locked(&dir)?;
         let program = std::env::current_exe()?;
         let mut child = Command::new(program)
             .arg("serve")
@@ -115,6 +116,15 @@ impl Drop for Own {
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.dir);
     }
+}
+
+/// Marks a directory as in use. The file gets its name when it is locked: between the two another lab would take the directory for one that is left.
+fn locked(dir: &Path) -> Result<File, Failure> {
+    let made = dir.join(NOT_LOCKED);
+    let lock = File::create(&made)?;
+    lock.lock()?;
+    fs::rename(made, dir.join(LOCK))?;
+    Ok(lock)
 }
 
 fn base() -> PathBuf {
@@ -192,5 +202,28 @@ mod tests {
             &b"Tidemark 1 is ready\nConnect with:  mariadb -h127.0.0.1 -P3311 -uroot  (x)\nStop\n"[..];
         assert_eq!(port_said(&mut text), Some(3311));
         assert_eq!(port_said(&mut &b"Tidemark\n"[..]), None);
+    }
+
+    #[test]
+    fn only_directories_that_nobody_uses_are_removed() {
+        let base = std::env::temp_dir().join(format!("lab-own-{}", std::process::id()));
+        let dir = |name: &str| {
+            let dir = base.join(name);
+            fs::create_dir_all(&dir).unwrap();
+            dir
+        };
+        let (used, left) = (dir("tidemark-lab-1-0"), dir("tidemark-lab-2-0"));
+        let (begun, others) = (dir("tidemark-lab-3-0"), dir("others"));
+        let lock = locked(&used).unwrap();
+        drop(locked(&left).unwrap());
+        File::create(begun.join(NOT_LOCKED)).unwrap();
+        drop(locked(&others).unwrap());
+        stop_orphans(&base);
+        assert_eq!(
+            [&used, &left, &begun, &others].map(|dir| dir.exists()),
+            [true, false, true, true]
+        );
+        drop(lock);
+        fs::remove_dir_all(&base).unwrap();
     }
 }

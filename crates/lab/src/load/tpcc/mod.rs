@@ -15,10 +15,11 @@
 //! server keeps what levels promise. That goes for the rows that follow from a locked one, too: at REPEATABLE READ a plain read may not
 //! find the order of the new order that a locking read has just found, since its snapshot may be older.
 //!
-//! - [`schema`]: the tables, and how they are filled.
+//! - [`schema`]: the tables; [`fill`]: what they hold at first.
 //! - [`values`]: the random values of clause 2.1.6 and 4.3.
 //! - [`transactions`]: the statements.
 
+mod fill;
 pub mod schema;
 mod transactions;
 mod values;

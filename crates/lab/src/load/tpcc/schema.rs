@@ -1,4 +1,4 @@
-//! The nine tables of TPC-C, clause 1.3, and what they hold at first, clause 4.3.3.
+//! The nine tables of TPC-C, clause 1.3; `fill` has what they hold at first.
 //!
 //! ```text
 //!  warehouse ─10─ district ─customers─ customer ─1─ history
@@ -15,10 +15,10 @@
 
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::load::random::Random;
-use crate::load::tables::{Inserts, at_once, claim, list, own_list, settle};
-use crate::load::tpcc::values::{Values, last_name};
-use crate::load::tpcc::{DISTRICTS, LINES_MAX, LINES_MIN};
+use crate::interrupt::Interrupt;
+use crate::load::tables::{at_once, claim, list, own_list, settle};
+use crate::load::tpcc::fill::{Filling, fill_items};
+use crate::load::tpcc::{DISTRICTS, LINES_MAX};
 use crate::server::Server;
 
 /// Warehouses that are filled at the same time.
@@ -219,7 +219,7 @@ impl Size {
     }
 
     /// Has the tables be there.
-    pub fn prepare(self, server: &Server) -> Result<(), Failure> {
+    pub fn prepare(self, server: &Server, interrupt: &Interrupt) -> Result<(), Failure> {
         let mut client = server.connect()?;
         own_list(&mut client)?;
         let mut is_missing = claim(&mut client, LISTED_AS, self.references as u32)?;
@@ -240,10 +240,12 @@ impl Size {
                 client.query(&format!("CREATE INDEX {name}_more ON {name} {index}"))?;
             }
         }
-        self.fill_items(&mut client)?;
+        fill_items(self, &mut client, interrupt)?;
         let all: Vec<u32> = (1..=self.warehouses).collect();
         for some in all.chunks(FILLED_AT_ONCE as usize) {
-            at_once(some, |warehouse| self.fill(&mut server.connect()?, warehouse))?;
+            at_once(some, |warehouse| {
+                Filling::new(self, warehouse, server.connect()?, interrupt).fill()
+            })?;
         }
         self.refer(&mut client)?;
         for table in &TABLES {
@@ -278,176 +280,6 @@ impl Size {
         }
         Ok(())
     }
-
-    fn fill_items(self, client: &mut Client) -> Result<(), Failure> {
-        let mut values = Values::new(Random::new(0));
-        let mut items = Inserts::new(client, "tpcc_item (i_id, i_im_id, i_name, i_price, i_data)");
-        for item in 1..=self.items {
-            items.add(&format!(
-                "({item},{},'{}',{}.{:02},'{}')",
-                values.between(1, 10_000),
-                values.text(14, 24),
-                values.between(1, 99),
-                values.between(0, 99),
-                original(&mut values)
-            ))?;
-        }
-        items.finish()
-    }
-
-    fn fill(self, client: &mut Client, warehouse: u32) -> Result<(), Failure> {
-        let values = &mut Values::new(Random::new(u64::from(warehouse)));
-        let paid = u64::from(self.customers) * 10;
-        let mut rows = Inserts::new(
-            client,
-            "tpcc_warehouse (w_id, w_name, w_street_1, w_street_2, w_city, w_state, w_zip, w_tax, w_ytd)",
-        );
-        rows.add(&format!(
-            "({warehouse},{},{}.00)",
-            place(values),
-            paid * u64::from(DISTRICTS)
-        ))?;
-        rows.finish()?;
-        let mut rows = Inserts::new(
-            client,
-            "tpcc_district (d_id, d_w_id, d_name, d_street_1, d_street_2, d_city, d_state, d_zip, d_tax, d_ytd, d_next_o_id)",
-        );
-        for district in 1..=DISTRICTS {
-            rows.add(&format!(
-                "({district},{warehouse},{},{paid}.00,{})",
-                place(values),
-                self.customers + 1
-            ))?;
-        }
-        rows.finish()?;
-        self.fill_stock(client, warehouse, values)?;
-        for district in 1..=DISTRICTS {
-            self.fill_customers(client, warehouse, district, values)?;
-            self.fill_orders(client, warehouse, district, values)?;
-        }
-        Ok(())
-    }
-
-    fn fill_stock(self, client: &mut Client, warehouse: u32, values: &mut Values) -> Result<(), Failure> {
-        let mut rows = Inserts::new(
-            client,
-            "tpcc_stock (s_i_id, s_w_id, s_quantity, s_dist_01, s_dist_02, s_dist_03, s_dist_04, s_dist_05, s_dist_06, s_dist_07, s_dist_08, \
-             s_dist_09, s_dist_10, s_ytd, s_order_cnt, s_remote_cnt, s_data)",
-        );
-        for item in 1..=self.items {
-            let dists: Vec<String> = (0..DISTRICTS)
-                .map(|_| format!("'{}'", values.text(24, 24)))
-                .collect();
-            rows.add(&format!(
-                "({item},{warehouse},{},{},0,0,0,'{}')",
-                values.between(10, 100),
-                dists.join(","),
-                original(values)
-            ))?;
-        }
-        rows.finish()
-    }
-
-    fn fill_customers(
-        self,
-        client: &mut Client,
-        warehouse: u32,
-        district: u32,
-        values: &mut Values,
-    ) -> Result<(), Failure> {
-        let mut rows = Inserts::new(
-            client,
-            "tpcc_customer (c_id, c_d_id, c_w_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, \
-             c_credit, c_credit_lim, c_discount, c_balance, c_ytd_payment, c_payment_cnt, c_delivery_cnt, c_data)",
-        );
-        for customer in 1..=self.customers {
-            // The first thousand have each name once, so that every name is somebody's.
-            let last = match customer {
-                1..=1000 => last_name(customer - 1),
-                _ => values.name(self.customers),
-            };
-            let credit = if values.between(1, 10) == 1 { "BC" } else { "GC" };
-            rows.add(&format!(
-                "({customer},{district},{warehouse},'{}','OE','{last}','{}','{}','{}','{}','{}11111','{}',CURRENT_TIMESTAMP,'{credit}',50000.00,\
-                 0.{:04},-10.00,10.00,1,0,'{}')",
-                values.text(8, 16),
-                values.text(10, 20),
-                values.text(10, 20),
-                values.text(10, 20),
-                values.text(2, 2),
-                values.between(1000, 9999),
-                values.text(16, 16),
-                values.between(0, 5000),
-                values.text(300, 500)
-            ))?;
-        }
-        rows.finish()?;
-        let mut rows = Inserts::new(
-            client,
-            "tpcc_history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)",
-        );
-        for customer in 1..=self.customers {
-            rows.add(&format!(
-                "({customer},{district},{warehouse},{district},{warehouse},CURRENT_TIMESTAMP,10.00,'{}')",
-                values.text(12, 24)
-            ))?;
-        }
-        rows.finish()
-    }
-
-    fn fill_orders(
-        self,
-        client: &mut Client,
-        warehouse: u32,
-        district: u32,
-        values: &mut Values,
-    ) -> Result<(), Failure> {
-        let customers = values.permutation(self.customers);
-        let lines: Vec<u32> = customers
-            .iter()
-            .map(|_| values.between(LINES_MIN, LINES_MAX))
-            .collect();
-        let mut rows = Inserts::new(
-            client,
-            "tpcc_orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)",
-        );
-        for ((order, customer), lines) in (1..).zip(&customers).zip(&lines) {
-            let carrier = match order <= self.delivered() {
-                true => values.between(1, 10).to_string(),
-                false => "NULL".to_owned(),
-            };
-            rows.add(&format!(
-                "({order},{district},{warehouse},{customer},CURRENT_TIMESTAMP,{carrier},{lines},1)"
-            ))?;
-        }
-        rows.finish()?;
-        let mut rows = Inserts::new(
-            client,
-            "tpcc_order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount, ol_dist_info)",
-        );
-        for (order, lines) in (1..).zip(&lines) {
-            for line in 1..=*lines {
-                let (delivered, amount) = match order <= self.delivered() {
-                    true => ("CURRENT_TIMESTAMP", "0.00".to_owned()),
-                    false => (
-                        "NULL",
-                        format!("{}.{:02}", values.between(0, 9998), values.between(1, 99)),
-                    ),
-                };
-                rows.add(&format!(
-                    "({order},{district},{warehouse},{line},{},{warehouse},{delivered},5,{amount},'{}')",
-                    values.between(1, self.items),
-                    values.text(24, 24)
-                ))?;
-            }
-        }
-        rows.finish()?;
-        let mut rows = Inserts::new(client, "tpcc_new_orders (no_o_id, no_d_id, no_w_id)");
-        for order in self.delivered() + 1..=self.customers {
-            rows.add(&format!("({order},{district},{warehouse})"))?;
-        }
-        rows.finish()
-    }
 }
 
 /// Has the next run make the tables anew.
@@ -456,26 +288,4 @@ pub fn distrust(server: &Server) -> Result<(), Failure> {
     TABLES
         .iter()
         .try_for_each(|table| list(&mut client, table.name, -1))
-}
-
-/// Name, street, city, state, zip and tax.
-fn place(values: &mut Values) -> String {
-    format!(
-        "'{}','{}','{}','{}','{}','{}11111',0.{:04}",
-        values.text(6, 10),
-        values.text(10, 20),
-        values.text(10, 20),
-        values.text(10, 20),
-        values.text(2, 2),
-        values.between(1000, 9999),
-        values.between(0, 2000)
-    )
-}
-
-/// One in ten is an original.
-fn original(values: &mut Values) -> String {
-    match values.between(1, 10) {
-        1 => format!("{}ORIGINAL{}", values.text(9, 21), values.text(9, 21)),
-        _ => values.text(26, 50),
-    }
 }

@@ -10,6 +10,7 @@ With --pictures a screenshot of the example in docs/lab is written there, and no
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -29,7 +30,7 @@ from support.server import Server, binary, free_port, scratch  # noqa: E402
 SMALL = ["--quick", "--seconds", "0.05", "--repeats", "2", "--rows", "300", "--clients", "1,2"]
 NAME_OF_MARKUP = "<img src=x onerror=console.error(1)>"
 # Plots of the server that was measured, and of the study.
-PLOTS = {"clients-2010": 2, "ratio-2015": 2, "hot-row-2015": 1, "three-points-79005": 1, "clients-2017": 1, "open-writers": 1, "tpcc-2015": 1, "queue": 1, "meaning": 0}
+PLOTS = {"clients-2010": 2, "ratio-2015": 2, "hot-row-2015": 2, "three-points-79005": 1, "clients-2017": 1, "open-writers": 1, "tpcc-2015": 1, "queue": 2, "meaning": 0}
 # A process for each connection is dear: the other two differ from clients-2010 by connections and statements alone.
 WITHOUT_MANY_CONNECTIONS = sorted(set(PLOTS) - {"open-writers", "three-points-79005"})
 # Each condition is broken by one of these, and what transactions do afterwards mends none.
@@ -223,6 +224,46 @@ def resume(report: Report, home: Path) -> None:
     report.check("All of it is in the results" in done.stdout, "resume/then_it_is_done", done.stdout[-500:])
 
 
+def stop(report: Report, home: Path) -> None:
+    """SIGINT ends a load while its tables are filled, which would take minutes; what is half filled is made anew."""
+    with Server("lab-stop") as server:
+        load = ["load", "point", "--clients", "1", "--tables", "1", "--warm", "0", "--seconds", "0.1", "--server", f"mysql://root@127.0.0.1:{server.port}/lab"]
+        filling = subprocess.Popen([binary(), "lab", *load, "--rows", "50000000"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        deadline = time.monotonic() + 60
+        there = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'lab' AND table_name = 'sbtest1'"
+        while server.address.execute(there) == ((0,),) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        filling.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        try:
+            said, _ = filling.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            filling.kill()
+            said, _ = filling.communicate()
+        took = time.monotonic() - asked
+        report.check(filling.returncode == 1 and "interrupted" in said and took < 20, "stop/filling_ends", f"{filling.returncode} after {took:.1f} s: {said}")
+        done = lab(*load, "--rows", "100")
+        report.check(done.returncode == 0, "stop/made_anew", done.stdout + done.stderr)
+        report.equal(server.address.execute("SELECT COUNT(*) FROM lab.sbtest1"), ((100,),), "stop/is_whole")
+
+
+def refusals(report: Report, home: Path) -> None:
+    """What a server refuses is said in its words, and rules no anomaly out; a file of something else is left as it was."""
+    results, notes = home / "rights.jsonl", home / "notes"
+    with Server("lab-refusals", "--max-connections=10") as server:
+        server.address.execute("CREATE DATABASE lab", "CREATE USER reader@'%'", "GRANT CREATE, DROP, INSERT, SELECT, DELETE ON lab.* TO reader@'%'")
+        url = f"127.0.0.1:{server.port}/lab"
+        lab("run", "meaning", "--quick", "--repeats", "1", "--results", str(results), "--server", f"here=mysql://reader@{url}")
+        lines = cells(results)
+        report.check(len(lines) == 4 and all("1142" in line.get("error", "") for line in lines), "refusals/a_missing_right_is_no_verdict", str(lines))
+        done = lab("load", "point", "--clients", "50", "--tables", "1", "--rows", "10", "--seconds", "0.1", "--server", f"mysql://root@{url}")
+        report.check(done.returncode == 1 and "1040: Too many connections" in done.stderr, "refusals/too_many_connections", done.stdout + done.stderr)
+        notes.write_text("notes without an end")
+        done = lab("run", "meaning", "--quick", "--results", str(notes), "--server", f"here=mysql://root@{url}")
+        report.check(done.returncode == 1 and "is no result of the lab" in done.stderr, "refusals/another_file", done.stdout + done.stderr)
+        report.equal(notes.read_text(), "notes without an end", "refusals/another_file_is_left")
+
+
 def simulate(report: Report, home: Path) -> None:
     """The simulator's page, from the service times that the program has."""
     done = lab("simulate", "--out", str(home / "simulated"))
@@ -311,7 +352,7 @@ def page(report: Report, home: Path) -> None:
 
 def picture(directory: Path) -> None:
     with Browser() as browser:
-        example = browser.open((HERE.parents[1] / "docs/lab/index.html").as_uri(), width=1000, height=1000)
+        example = browser.open((HERE.parents[1] / "docs/lab/index.html").as_uri(), width=1000, height=1300)
         example.evaluate(f"document.querySelector('section[data-experiment={PICTURED}]').scrollIntoView()")
         (directory / "lab.png").write_bytes(example.picture(whole=False))
 
@@ -326,7 +367,7 @@ def main() -> int:
     report = Report("lab", options.filters)
     with scratch("lab") as home:
         home = Path(home)
-        for case in (page, tpcc, references, work, sysbench, postgres, resume, simulate, command):
+        for case in (page, tpcc, references, work, sysbench, postgres, resume, stop, refusals, simulate, command):
             if report.wants(case.__name__):
                 with report.case(case.__name__):
                     case(report, home)

@@ -36,9 +36,19 @@ pub(super) fn charts(experiment: &str, table: &Table<'_>) -> Vec<Chart> {
             "open-writers" => {
                 charts.push(throughput("open", "open transactions that have written").chart(table, server));
             }
-            "hot-row-2015" => charts.push(over_time(table, server, "updates_per_s", "updates per second")),
+            "hot-row-2015" => charts.extend(beside_a_snapshot(
+                table,
+                server,
+                "updates_per_s",
+                "updates per second",
+            )),
             "tpcc-2015" => charts.push(throughput("level", "isolation level").chart(table, server)),
-            "queue" => charts.push(over_time(table, server, "taken_per_s", "taken per second")),
+            "queue" => charts.extend(beside_a_snapshot(
+                table,
+                server,
+                "taken_per_s",
+                "taken per second",
+            )),
             _ => {}
         }
     }
@@ -165,6 +175,18 @@ pub(super) fn point(x: f64, sample: &Sample) -> Point {
     }
 }
 
+/// A rate, and what the server gives as its history meanwhile.
+fn beside_a_snapshot(table: &Table<'_>, server: &str, series: &str, label: &'static str) -> [Chart; 2] {
+    let history = over_time(table, server, "history", "length of the history");
+    [
+        over_time(table, server, series, label),
+        Chart {
+            title: format!("{server}, history"),
+            ..history
+        },
+    ]
+}
+
 /// One figure second by second: a curve for each repeat, a colour for each cell.
 fn over_time(table: &Table<'_>, server: &str, series: &str, label: &'static str) -> Chart {
     let mut chart = Chart {
@@ -184,15 +206,16 @@ fn over_time(table: &Table<'_>, server: &str, series: &str, label: &'static str)
             if chart.curves.is_empty() {
                 chart.bands = held(line, at);
             }
-            chart.curves.push(Curve {
-                name: std::mem::take(&mut name),
-                kind,
-                points: at
-                    .iter()
-                    .zip(seen)
-                    .map(|(&x, &y)| Point { x, y, range: None })
-                    .collect(),
-            });
+            // Where a server gives no history, it is -1.
+            let points = at.iter().zip(seen).filter(|(_, y)| **y >= 0.0);
+            let points: Vec<Point> = points.map(|(&x, &y)| Point { x, y, range: None }).collect();
+            if !points.is_empty() {
+                chart.curves.push(Curve {
+                    name: std::mem::take(&mut name),
+                    kind,
+                    points,
+                });
+            }
         }
     }
     chart
@@ -247,5 +270,8 @@ mod tests {
         let charts = charts("hot-row-2015", &Table::new(&lines, "hot-row-2015", "quick"));
         assert_eq!(charts[0].bands, [(1.0, 3.0), (4.0, 5.0)]);
         assert_eq!(charts[0].curves[0].points.len(), 5);
+        assert_eq!(charts[1].title, "one, history");
+        assert_eq!(charts[1].curves[0].points[2].y, 900.0);
+        assert_eq!(charts[1].curves[0].points.len(), 4, "once it gave none");
     }
 }

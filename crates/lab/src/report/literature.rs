@@ -91,7 +91,7 @@ pub(super) fn study(experiment: &str) -> Option<&'static Study> {
             curves: &[],
         },
         "open-writers" => &Study {
-            setting: "Measured by this project, on two cores: 8 clients beside 500 open write transactions",
+            setting: "Measured by this project before the lab was there, on two cores: 8 clients beside 500 open write transactions",
             figures: &[
                 ("throughput kept by MariaDB 10.11", "79 %"),
                 ("throughput kept by PostgreSQL 18", "63 %"),

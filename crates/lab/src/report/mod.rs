@@ -139,7 +139,7 @@ mod tests {
     use crate::results::{CellLine, Found, Key, ServerLine};
     use std::collections::BTreeMap;
 
-    fn line(experiment: &str, cell: &str, server: &str, repeat: u32, found: Found) -> Line {
+    pub(super) fn line(experiment: &str, cell: &str, server: &str, repeat: u32, found: Found) -> Line {
         Line::Cell(CellLine {
             key: Key {
                 experiment: experiment.to_owned(),
@@ -207,6 +207,7 @@ mod tests {
                     vec![1000.0, 900.0, 800.0, 1000.0, 400.0],
                 ),
                 ("held".to_owned(), vec![0.0, 1.0, 1.0, 0.0, 1.0]),
+                ("history".to_owned(), vec![3.0, 500.0, 900.0, -1.0, 300.0]),
             ]),
             ..Found::default()
         };
@@ -218,14 +219,19 @@ mod tests {
         let mut lines = lines();
         lines.push(timeline());
         let (page, pictures) = draw(&lines).unwrap();
-        assert_eq!(pictures.len(), 3, "a plot for each server that was measured");
+        assert_eq!(
+            pictures.len(),
+            4,
+            "a plot for each server that was measured, and a history"
+        );
         for part in [
             "2 × a processor, 4096 MiB of memory, Linux 6",
             "1.0&lt;script&gt;",
             "Up to how many clients does each level scale",
             "<td>gone &amp; &lt;b&gt;lost&lt;/b&gt;</td>",
             "Tkachenko",
-            "50 % (500.0 ±2 % against 1000 ±1 % transactions per second, beyond the noise)",
+            "<li>on one 50 % (500.0 ±2 % against 1000 ±1 % transactions per second, beyond the noise)",
+            "<p class=\"verdict\">While the second snapshot is held: on one 40 %",
             "2023-11-14 22:13 UTC",
             "about a third",
         ] {

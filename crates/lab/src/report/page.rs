@@ -182,11 +182,7 @@ impl Section<'_> {
         if let Some(experiment) = known {
             out.push_str(&said("Question:", experiment.question));
         }
-        let _ = writeln!(
-            out,
-            "<p class=\"verdict\">{}</p>",
-            escape(&verdict::sentence(self.name, &self.table))
-        );
+        self.put_verdict(out);
         if !self.pictures.is_empty() {
             out.push_str("<div class=\"plots\">\n");
             for picture in &self.pictures {
@@ -207,6 +203,24 @@ impl Section<'_> {
         self.put_waits(out);
         self.put_figures(out);
         out.push_str("</section>\n");
+    }
+
+    /// A sentence; that on several servers as a list, which is easier to read.
+    fn put_verdict(&self, out: &mut String) {
+        let verdict = verdict::verdict(self.name, &self.table);
+        if verdict.clauses.len() < 2 {
+            let _ = writeln!(out, "<p class=\"verdict\">{}</p>", escape(&verdict.to_string()));
+            return;
+        }
+        let _ = writeln!(
+            out,
+            "<div class=\"verdict\"><p>{}:</p>\n<ul>",
+            escape(verdict.lead)
+        );
+        for clause in &verdict.clauses {
+            let _ = writeln!(out, "<li>{}</li>", escape(clause));
+        }
+        out.push_str("</ul></div>\n");
     }
 
     fn put_study(&self, experiment: &Experiment, out: &mut String) {

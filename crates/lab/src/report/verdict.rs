@@ -1,4 +1,4 @@
-//! What an experiment says, in one sentence: computed from the results, with figures and their spread.
+//! What an experiment says, in one sentence with a clause for each server: computed from the results, with figures and their spread.
 //!
 //! Two sets of repeats differ if [`Sample::change_to`] says so, the rule of `lab compare`; else the sentence says that the difference
 //! is within the noise, however large it looks. A server without figures is no part of the sentence: its rows say why.
@@ -8,12 +8,28 @@ use crate::level::Level;
 use crate::stats::Sample;
 use crate::summary::figure;
 use crate::table::{Table, part};
+use std::fmt;
 
 const TPS: &str = "transactions per second";
 
-/// The sentence.
-pub(super) fn sentence(experiment: &str, table: &Table<'_>) -> String {
-    let (lead, of): (&str, fn(&Table<'_>, &str) -> Option<String>) = match experiment {
+/// The sentence. Without clauses the lead is all that can be said.
+pub(super) struct Verdict {
+    pub(super) lead: &'static str,
+    pub(super) clauses: Vec<String>,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.clauses.is_empty() {
+            true => write!(f, "{}.", self.lead),
+            false => write!(f, "{}: {}.", self.lead, self.clauses.join("; ")),
+        }
+    }
+}
+
+/// The verdict on an experiment.
+pub(super) fn verdict(experiment: &str, table: &Table<'_>) -> Verdict {
+    let (lead, of): (&'static str, fn(&Table<'_>, &str) -> Option<String>) = match experiment {
         "clients-2010" | "clients-2017" => ("READ COMMITTED against REPEATABLE READ", by_clients),
         "three-points-79005" => ("READ COMMITTED against REPEATABLE READ", short_transactions),
         "ratio-2015" => (
@@ -35,13 +51,12 @@ pub(super) fn sentence(experiment: &str, table: &Table<'_>) -> String {
         .iter()
         .filter_map(|server| Some(format!("on {server} {}", of(table, server)?)))
         .collect();
-    match clauses.is_empty() {
-        true if find(experiment).is_none() => {
-            "This version of the lab does not know the experiment.".to_owned()
-        }
-        true => "No server was measured far enough for a verdict.".to_owned(),
-        false => format!("{lead}: {}.", clauses.join("; ")),
-    }
+    let lead = match clauses.is_empty() {
+        true if find(experiment).is_none() => "This version of the lab does not know the experiment",
+        true => "No server was measured far enough for a verdict",
+        false => lead,
+    };
+    Verdict { lead, clauses }
 }
 
 /// `98 % (1180 ±5 % against 1204 ±3 % tps, within the noise)`
@@ -162,12 +177,12 @@ fn by_ratio(table: &Table<'_>, server: &str) -> Option<String> {
                 .cells
                 .iter()
                 .filter(|cell| part(cell, "reads") == Some(reads) && part(cell, "level") == Some(level));
-            let most_writes = of_reads.min_by_key(|cell| number(cell, "ratio"));
-            let samples = most_writes.and_then(|cell| {
+            let measured = of_reads.filter_map(|cell| {
                 let new = table.sample(cell, server, "tps")?;
-                Some((new, table.sample(&with(cell, "level", "RR"), server, "tps")?))
+                let old = table.sample(&with(cell, "level", "RR"), server, "tps")?;
+                Some((number(cell, "ratio"), new, old))
             });
-            if let Some((new, old)) = samples {
+            if let Some((_, new, old)) = measured.min_by_key(|(ratio, ..)| *ratio) {
                 clauses.push(format!("{level} {name} {}", against(&new, &old, "tps")));
             }
         }
@@ -181,16 +196,14 @@ fn open_writers(table: &Table<'_>, server: &str) -> Option<String> {
             .cells
             .iter()
             .filter(|cell| part(cell, "level") == Some(level));
-        let cell = cells.max_by_key(|cell| number(cell, "open"))?;
-        let (new, old) = (
-            table.sample(cell, server, "tps")?,
-            table.sample(&with(cell, "open", "0"), server, "tps")?,
-        );
-        Some(format!(
-            "{level} {} beside {}",
-            against(&new, &old, "tps"),
-            number(cell, "open")
-        ))
+        let measured = cells.filter_map(|cell| {
+            let new = table.sample(cell, server, "tps")?;
+            let old = table.sample(&with(cell, "open", "0"), server, "tps")?;
+            Some((number(cell, "open"), new, old))
+        });
+        let beside_some = measured.filter(|(open, ..)| *open > 0);
+        let (open, new, old) = beside_some.max_by_key(|(open, ..)| *open)?;
+        Some(format!("{level} {} beside {open}", against(&new, &old, "tps")))
     };
     let clauses: Vec<String> = ["RR", "RC"].into_iter().filter_map(of).collect();
     (!clauses.is_empty()).then(|| clauses.join(", "))
@@ -311,12 +324,12 @@ pub(super) fn findings<'a>(table: &Table<'a>) -> Vec<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::{lines, timeline};
-    use crate::results::{self, Line};
+    use crate::report::tests::{line, lines, timeline};
+    use crate::results::{self, Found, Line};
 
     fn of(lines: &[Line], experiment: &str) -> String {
         let lines = results::cells(lines);
-        sentence(experiment, &Table::new(&lines, experiment, "quick"))
+        verdict(experiment, &Table::new(&lines, experiment, "quick")).to_string()
     }
 
     #[test]
@@ -332,6 +345,47 @@ mod tests {
             hot.contains("on one 40 % (400.0 against 1000 updates per second, measured once)"),
             "{hot}"
         );
+    }
+
+    /// A server that takes no 500 connections is judged by those that it takes.
+    #[test]
+    fn cells_that_could_not_be_measured_are_no_part_of_it() {
+        let lines = |experiment: &str, cells: &[(&str, Option<f64>)]| -> Vec<Line> {
+            cells
+                .iter()
+                .map(|(cell, tps)| {
+                    let mut found = Found::default();
+                    match tps {
+                        Some(tps) => drop(found.values.insert("tps".to_owned(), *tps)),
+                        None => found.error = Some("too many connections".to_owned()),
+                    }
+                    line(experiment, cell, "one", 1, found)
+                })
+                .collect()
+        };
+        let open = lines(
+            "open-writers",
+            &[
+                ("open=0 clients=8 level=RC", Some(100.0)),
+                ("open=100 clients=8 level=RC", Some(80.0)),
+                ("open=500 clients=8 level=RC", None),
+            ],
+        );
+        assert_eq!(
+            of(&open, "open-writers"),
+            "Beside the most open transactions against beside none: on one RC 80 % (80.00 against 100.0 tps, measured once) beside 100."
+        );
+        assert!(of(&open[..1], "open-writers").starts_with("No server was measured"));
+        let ratio = lines(
+            "ratio-2015",
+            &[
+                ("reads=classic ratio=4 clients=16 level=RR", Some(100.0)),
+                ("reads=classic ratio=4 clients=16 level=RC", Some(90.0)),
+                ("reads=classic ratio=1 clients=16 level=RR", Some(100.0)),
+                ("reads=classic ratio=1 clients=16 level=RC", None),
+            ],
+        );
+        assert!(of(&ratio, "ratio-2015").contains("RC with ranges 90 %"));
     }
 
     #[test]

@@ -86,9 +86,8 @@ fn snapshot(engine: &Engine) -> Transaction {
     txn
 }
 
-fn views_beside_open_transactions() {
-    let engine = engine();
-    let table = table(&engine, 10_000);
+fn views_beside_open_transactions(engine: &Engine) {
+    let table = table(engine, 10_000);
     let mut open = Vec::new();
     for n in [0, 100, 1_000, 10_000] {
         while open.len() < n {
@@ -112,11 +111,10 @@ const WALKED_READS_MAX: u32 = 20_000_000;
 /// How long updates are counted that are made beside reads.
 const BESIDE_READS: Duration = Duration::from_millis(500);
 
-fn reads_in_an_old_view(sizes: &[u32]) {
-    let engine = engine();
-    let table = table(&engine, 1);
+fn reads_in_an_old_view(engine: &Engine, sizes: &[u32]) {
+    let table = table(engine, 1);
     let hot = key(&table, 0);
-    let mut old = snapshot(&engine);
+    let mut old = snapshot(engine);
     let mut writer = engine.transaction();
     let mut done = 0;
     for &n in sizes {
@@ -143,13 +141,12 @@ fn reads_in_an_old_view(sizes: &[u32]) {
 }
 
 /// An update waits for the latch with which a read walks the row's versions.
-fn updates_beside_reads() {
-    let engine = engine();
-    let table = table(&engine, 1);
+fn updates_beside_reads(engine: &Engine) {
+    let table = table(engine, 1);
     let hot = key(&table, 0);
     let mut change = changes(&table, engine.transaction(), &hot);
     const SINCE: usize = 100_000;
-    let mut old = snapshot(&engine);
+    let mut old = snapshot(engine);
     (0..SINCE).for_each(|_| change());
     let took = beside_reads(&table, &mut old, &hot, &mut change);
     line("update a row while a view reads it; updates since:", SINCE, took);
@@ -200,9 +197,8 @@ const THREADS_MAX: i64 = 64;
 const APART: i64 = 200;
 
 /// READ COMMITTED against REPEATABLE READ, in turns, by threads and by open transactions that have written.
-fn levels() {
-    let engine = engine();
-    let table = table(&engine, CHANGED + READ + THREADS_MAX * APART);
+fn levels(engine: &Engine) {
+    let table = table(engine, CHANGED + READ + THREADS_MAX * APART);
     let mut open = Vec::new();
     for n in [0, 100, 1_000, CHANGED as usize] {
         while open.len() < n {
@@ -212,7 +208,7 @@ fn levels() {
             open.push(txn);
         }
         for threads in [1, 2, 8, THREADS_MAX as usize] {
-            compare_levels(&engine, &table, threads, n);
+            compare_levels(engine, &table, threads, n);
         }
     }
 }
@@ -313,16 +309,15 @@ fn read(table: &Table, txn: &mut Transaction, key: &[u8]) {
     txn.statement_end();
 }
 
-fn updates_beside_views() {
-    let engine = engine();
-    let table = table(&engine, 1);
+fn updates_beside_views(engine: &Engine) {
+    let table = table(engine, 1);
     let hot = key(&table, 0);
     let mut change = changes(&table, engine.transaction(), &hot);
     let mut views = Vec::new();
     for n in [0, 1, 10, 100, 1_000] {
         while views.len() < n {
             change();
-            views.push(snapshot(&engine));
+            views.push(snapshot(engine));
         }
         line(
             "update a row; views that need a version of it each:",
@@ -332,11 +327,10 @@ fn updates_beside_views() {
     }
 }
 
-fn scans_of_what_changed() {
+fn scans_of_what_changed(engine: &Engine) {
     const ROWS: i64 = 100_000;
-    let engine = engine();
-    let table = table(&engine, ROWS);
-    let mut old = snapshot(&engine);
+    let table = table(engine, ROWS);
+    let mut old = snapshot(engine);
     let mut writer = engine.transaction();
     let mut done = 0;
     for n in [0, 1, 10] {
@@ -376,16 +370,18 @@ fn main() {
     if let Some(exhibit) = std::env::args().skip(1).find(|word| !word.starts_with('-')) {
         let is_known = exhibit == "tide" || museum::open(&exhibit);
         assert!(is_known, "there is no exhibit '{exhibit}'");
-        views_beside_open_transactions();
-        levels();
-        reads_in_an_old_view(&[0, 1_000, 10_000, 100_000]);
-        updates_beside_reads();
+        // An exhibit belongs to the process, which has one engine then: one with lower ids would have its writers taken for long gone.
+        let engine = engine();
+        views_beside_open_transactions(&engine);
+        levels(&engine);
+        reads_in_an_old_view(&engine, &[0, 1_000, 10_000, 100_000]);
+        updates_beside_reads(&engine);
         return;
     }
-    views_beside_open_transactions();
-    levels();
-    reads_in_an_old_view(&[0, 1_000, 100_000, 1_000_000, 10_000_000]);
-    updates_beside_reads();
-    updates_beside_views();
-    scans_of_what_changed();
+    views_beside_open_transactions(&engine());
+    levels(&engine());
+    reads_in_an_old_view(&engine(), &[0, 1_000, 100_000, 1_000_000, 10_000_000]);
+    updates_beside_reads(&engine());
+    updates_beside_views(&engine());
+    scans_of_what_changed(&engine());
 }

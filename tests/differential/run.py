@@ -29,7 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from changes import Script  # noqa: E402
 from forms import deliberate  # noqa: E402
-from plans import OtherPlans, guarded, with_exact_signs  # noqa: E402
+from plans import OtherPlans, guarded, with_exact_signs, with_live_conditions, with_live_documents, with_mixed_lists, with_text_keys, with_times_as_dates, without_lost_dates  # noqa: E402
 from queries import Queries  # noqa: E402
 from support.address import Address  # noqa: E402
 from support.report import FIXED_SEED, Report, suite_parser  # noqa: E402
@@ -42,6 +42,16 @@ TRIES_MAX = 300         # to leave statements out
 SECONDS_MAX = 30        # of a statement
 # Errors of a value: whether it is computed at all is up to the plan.
 OF_VALUES = {f"error {code}" for code in (1242, 1292, 1411, 1690, 3020, 3024, 3140, 3141, 3143, 3144, 3146, 3147, 3149, 3156, 3854, 3995)}
+# Other forms of a query that ask the same, by which fault of MySQL one of them makes a difference.
+OTHERWISE = {
+    with_exact_signs: "a negative integer in a list beside an unsigned one, which MySQL takes for equal if their bits are",
+    with_mixed_lists: "doubles and texts in a list, which MySQL rounds beside an integer",
+    without_lost_dates: "GREATEST of a date and a text that is none",
+    with_live_conditions: "a constant condition beside a document, which MySQL takes for a number in WHERE",
+    with_live_documents: "a constant document beside an integer of a derived table, which MySQL takes for a number",
+    with_text_keys: "a document among the keys of ROLLUP, which MySQL has more than once",
+    with_times_as_dates: "a frame of times that would begin or end before the least",
+}
 LONG_TIMES = re.compile(r"TIMEDIFF|SEC_TO_TIME|MAKETIME|SUBTIME|ADDTIME|AS TIME|TIME\(")     # functions that give times beyond a day
 
 
@@ -102,10 +112,14 @@ class Pair:
                     return "MySQL says both, by its plan"
             if "JOIN" in sql and alike(mine, perform(self.connections[1], guarded(sql))):
                 return "a condition that is not NULL beside NULL, for which MySQL makes an inner join of an outer one"
-            if alike(mine, perform(self.connections[1], with_exact_signs(sql))):
-                return "a negative integer in a list beside an unsigned one, which MySQL takes for equal if their bits are"
+            for ask_otherwise, why in OTHERWISE.items():
+                other = ask_otherwise(sql)
+                if other != sql and alike(mine, perform(self.connections[1], other)):
+                    return why
             if LONG_TIMES.search(sql) and alike(*self.at_midnight(sql)):
                 return "the date of a TIME beyond a day, to which MySQL adds the time of day"
+        if sql.startswith("WITH RECURSIVE") and "error 1264" in (mine, real):
+            return "an error of a value that one of the two does not compute"
         if any(answer in OF_VALUES for answer in (mine, real) if isinstance(answer, str)):
             return "an error of a value that one of the two does not compute"
         return deliberate(sql, mine, real)

@@ -448,12 +448,18 @@ impl<'a> Binder<'a> {
             && is_tested(select)
         {
             for (operand, item) in operands.iter().zip(&select.items) {
-                if let ast::SelectItem::Expr {
-                    expr: ast::Expr::Literal(literal),
-                    ..
-                } = item
-                {
-                    build::check_date(&self.literal(literal)?, operand, self.ctx)?;
+                let ast::SelectItem::Expr { expr, .. } = item else {
+                    continue;
+                };
+                match expr {
+                    ast::Expr::Literal(literal) => {
+                        build::check_date(&self.literal(literal)?, operand, self.ctx)?;
+                    }
+                    call if operand.ty.has_date() && is_call_of_literals(call) => {
+                        let call = self.bind(call, scope, hooks)?;
+                        build::check_date_call(&call, operand, self.ctx)?;
+                    }
+                    _ => {}
                 }
             }
         }
@@ -619,4 +625,18 @@ fn cast_target(ty: &ast::TypeName, ctx: &BindCtx) -> Result<SqlType> {
         "JSON" => SqlType::new(TypeKind::Json).with_collation(Collation::UTF8MB4_BIN, Derivation::Implicit),
         other => return Err(SqlError::not_supported(format!("CAST to {other}"))),
     })
+}
+
+/// Whether it is a call of a function whose arguments are literals, or such calls.
+fn is_call_of_literals(e: &ast::Expr) -> bool {
+    let is_fixed = |arg: &ast::Expr| {
+        matches!(arg, ast::Expr::Literal(_) | ast::Expr::Param(_)) || is_call_of_literals(arg)
+    };
+    match e {
+        ast::Expr::Function(call) => {
+            let is_plain = call.schema.is_none() && call.over.is_none() && !call.star;
+            is_plain && !Aggregate::is_aggregate(&call.name) && call.args.iter().all(is_fixed)
+        }
+        _ => false,
+    }
 }

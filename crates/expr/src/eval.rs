@@ -35,7 +35,7 @@ impl Expr {
             Node::AssignVar(name, e) => {
                 // A variable holds no document, but its text.
                 let value = match e.eval(ctx)? {
-                    Val::Json(text) => Val::Str(text).into_owned(),
+                    document @ Val::Json(_) => Val::Str(document.into_text()).into_owned(),
                     other => other.into_owned(),
                 };
                 ctx.env.session.set_user_variable(name, value.clone())?;

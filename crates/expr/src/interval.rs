@@ -160,9 +160,30 @@ pub(crate) fn add(value: DateTime, interval: Interval) -> Option<DateTime> {
     DateTime::from_micros(micros, value.fsp)
 }
 
-fn overflow(env: &Env) -> Result<Val<'static>> {
-    env.complain(SqlError::temporal_overflow("datetime"))?;
+/// NULL for a sum beyond what its type holds: error 6527 of a DATE or TIME, 1441 of a DATETIME or a text.
+fn overflow(sum: &Sum, ty: &SqlType, env: &Env) -> Result<Val<'static>> {
+    let error = match ty.kind {
+        TypeKind::Date => SqlError::moment_out_of_range("DATE", &sum.shown()),
+        TypeKind::Time => SqlError::moment_out_of_range("TIME", &sum.shown()),
+        _ => SqlError::temporal_overflow("datetime"),
+    };
+    env.complain(error)?;
     Ok(Val::Null)
+}
+
+/// What is added to what.
+pub(crate) struct Sum<'e> {
+    pub date: &'e Expr,
+    pub amount: &'e Expr,
+    pub unit: IntervalUnit,
+    pub negate: bool,
+}
+
+impl Sum<'_> {
+    /// As an error text shows it.
+    fn shown(&self) -> String {
+        super::print::sum(self.date, self.amount, self.unit, self.negate)
+    }
 }
 
 pub(crate) fn date_add<'a>(
@@ -172,25 +193,24 @@ pub(crate) fn date_add<'a>(
     ty: &SqlType,
     ctx: &EvalCtx<'a>,
 ) -> Result<Val<'a>> {
-    let env = ctx.env;
-    let (date, amount) = (args[0].eval(ctx)?, args[1].eval(ctx)?);
-    if date.is_null() || amount.is_null() {
-        return Ok(Val::Null);
-    }
-    add_to(&date, &amount, unit, negate, ty, env)
+    let sum = Sum {
+        date: &args[0],
+        amount: &args[1],
+        unit,
+        negate,
+    };
+    add_to(sum, ty, ctx)
 }
 
 /// The sum in the form its static type has.
-pub(crate) fn add_to(
-    date: &Val,
-    amount: &Val,
-    unit: IntervalUnit,
-    negate: bool,
-    ty: &SqlType,
-    env: &Env,
-) -> Result<Val<'static>> {
-    let Some(interval) = interval(amount, unit, negate, env)? else {
-        return overflow(env);
+pub(crate) fn add_to<'a>(sum: Sum<'a>, ty: &SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let (env, unit) = (ctx.env, sum.unit);
+    let (date, amount) = (sum.date.eval(ctx)?, sum.amount.eval(ctx)?);
+    if date.is_null() || amount.is_null() {
+        return Ok(Val::Null);
+    }
+    let Some(interval) = interval(&amount, unit, sum.negate, env)? else {
+        return overflow(&sum, ty, env);
     };
     if ty.kind == TypeKind::Time {
         let Some(time) = date.to_time(env)? else {
@@ -202,10 +222,7 @@ pub(crate) fn add_to(
             .filter(|m| m.abs() <= TIME_MAX_MICROS);
         return match micros {
             Some(micros) => Ok(Val::Time(Time::new(micros, ty.scale))),
-            None => {
-                env.complain(SqlError::temporal_overflow("time"))?;
-                Ok(Val::Null)
-            }
+            None => overflow(&sum, ty, env),
         };
     }
     let Some(start) = date.to_datetime(env)? else {
@@ -220,24 +237,24 @@ pub(crate) fn add_to(
         }
         return Ok(Val::Null);
     }
-    let Some(sum) = add(start, interval) else {
-        return overflow(env);
+    let Some(end) = add(start, interval) else {
+        return overflow(&sum, ty, env);
     };
     Ok(match ty.kind {
-        TypeKind::Date => Val::Date(sum.date),
-        TypeKind::DateTime => Val::DateTime(DateTime { fsp: ty.scale, ..sum }),
+        TypeKind::Date => Val::Date(end.date),
+        TypeKind::DateTime => Val::DateTime(DateTime { fsp: ty.scale, ..end }),
         // From a text: as much as is to be shown.
         _ => {
-            let had_time = match date {
+            let had_time = match &date {
                 Val::Str(s) => has_time(s, env),
                 Val::DateTime(_) => true,
                 _ => start.micros_of_day() != 0,
             };
             if !had_time && !unit.has_time() {
-                Val::string(sum.date.to_string())
+                Val::string(end.date.to_string())
             } else {
-                let fsp = if sum.micro > 0 { 6 } else { 0 };
-                Val::string(DateTime { fsp, ..sum }.to_string())
+                let fsp = if end.micro > 0 { 6 } else { 0 };
+                Val::string(DateTime { fsp, ..end }.to_string())
             }
         }
     })

@@ -92,8 +92,13 @@ pub(crate) fn typed_json(value: &Val, e: &Expr) -> Json {
         Val::Int(v) if e.is_condition() => Json::Bool(*v != 0),
         Val::Null => Json::Null,
         bytes if is_opaque(&e.ty) => opaque(bytes, e),
-        // A quotient that is zero has no digits behind the point.
-        Val::Decimal(d) if d.is_zero() && is_quotient(e) => Json::Decimal("0".to_owned()),
+        // A difference, product or quotient that is zero has no digits behind the point.
+        Val::Decimal(d) if d.is_zero() && is_bare_as_zero(e) => Json::Decimal("0".to_owned()),
+        // A Unix time has no digits behind the point, or six.
+        Val::Decimal(d) if matches!(&e.node, Node::Call(def, _) if def.name == "unix_timestamp") => {
+            let scale = if d.sub(&d.truncate(0)).is_zero() { 0 } else { 6 };
+            Json::Decimal(d.round(scale).to_string())
+        }
         other => value_json(other),
     }
 }
@@ -106,7 +111,9 @@ pub(crate) fn part<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Json>> {
         _ => "",
     };
     let chosen = match (&e.node, name) {
-        (Node::Call(_, args), "ifnull" | "coalesce") if !e.ty.is_temporal() => first_of(args, ctx)?,
+        (Node::Call(_, args), "ifnull" | "coalesce") if !e.ty.is_temporal() && !e.ty.is_string() => {
+            first_of(args, ctx)?
+        }
         (Node::Call(_, args), "greatest" | "least")
             if matches!(e.ty.kind, TypeKind::Decimal | TypeKind::Bit) =>
         {
@@ -164,8 +171,12 @@ fn extreme_number<'a>(
     Ok(best.map(|(_, value, arg)| (value, arg)))
 }
 
-fn is_quotient(e: &Expr) -> bool {
-    matches!(&e.node, Node::Arith(ArithOp::Div | ArithOp::Mod, ..))
+/// Whether it is an operation whose zero has no digits; a sum has those of its operands.
+fn is_bare_as_zero(e: &Expr) -> bool {
+    matches!(
+        &e.node,
+        Node::Arith(ArithOp::Sub | ArithOp::Mul | ArithOp::Div | ArithOp::Mod, ..)
+    )
 }
 
 /// The bytes of an expression as a part of a document. What is cast to BINARY(n) is of varying length here.
@@ -194,12 +205,7 @@ pub(crate) fn source(e: &Expr) -> &str {
 /// A document as a number or a point in time: what a cast makes of it. Other types take its text.
 pub(crate) fn scalar<'a>(value: Val<'a>, from: &Expr, to: &SqlType, env: &Env) -> Result<Val<'a>> {
     let Val::Json(text) = &value else { return Ok(value) };
-    // A date or time that was cast to a document is no number, which the text of the document does not say.
-    let document = match &from.node {
-        Node::Cast(inner) if inner.ty.is_temporal() && to.is_numeric() => Json::Null,
-        _ => Json::of_text(text),
-    };
-    let inner = document.scalar(to, source(from), env)?;
+    let inner = Json::of_text(text).scalar(to, source(from), env)?;
     Ok(inner.unwrap_or(value))
 }
 

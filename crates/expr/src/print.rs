@@ -39,6 +39,16 @@ pub(crate) fn call(name: &str, args: &[Expr]) -> String {
     PLAIN.call(name, args)
 }
 
+/// The sum of a date and an interval, in an error text.
+pub(crate) fn sum(date: &Expr, amount: &Expr, unit: IntervalUnit, negate: bool) -> String {
+    let (date, amount, sign) = (operand(date), operand(amount), sign_of(negate));
+    format!("({date} {sign} interval {amount} {})", unit_name(unit))
+}
+
+fn sign_of(negate: bool) -> char {
+    if negate { '-' } else { '+' }
+}
+
 impl Printer<'_> {
     /// An expression.
     pub fn expr(&self, e: &Expr) -> String {
@@ -139,7 +149,7 @@ impl Printer<'_> {
             Node::Cast(inner) => format!("cast({} as {})", of(inner), cast_name(e)),
             Node::Retype(inner) => of(inner),
             Node::DateAdd { unit, negate, args } => {
-                let sign = if *negate { '-' } else { '+' };
+                let sign = sign_of(*negate);
                 format!(
                     "({} {sign} interval {} {})",
                     of(&args[0]),

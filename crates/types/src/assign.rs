@@ -30,7 +30,7 @@ pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Conversion) 
     let value = match value {
         Val::Json(text) if ty.kind != Json => {
             let inner = super::json::Json::of_text(&text).scalar(ty, SOME_SOURCE, env)?;
-            inner.unwrap_or(Val::Str(text))
+            inner.unwrap_or(Val::Str(super::json::shown_text(text)))
         }
         other => other,
     };
@@ -205,7 +205,14 @@ impl Target<'_> {
             },
             // Of a year a negative number is none, even where it would be rounded to zero.
             Val::Decimal(d) if d.is_negative() => -1,
-            Val::Double(v) if *v < 0.0 => -1,
+            // The fraction of a double does not count.
+            Val::Double(_) | Val::Float(_) => {
+                let number = value.to_f64(self.env)?;
+                match (0.0..=2155.0).contains(&number) {
+                    true => number as i128,
+                    false => -1,
+                }
+            }
             other => other.to_int(self.env)?,
         };
         let four_digits = text && value.to_text().len() >= 4;
@@ -345,9 +352,7 @@ impl Target<'_> {
             ));
         }
         let out_of_range = match value {
-            Val::Str(s) if self.ty.kind == TypeKind::Time => {
-                parse::time(s, SqlMode::ALLOW_INVALID_DATES).is_some()
-            }
+            Val::Str(s) if self.ty.kind == TypeKind::Time => parse::time(s).is_some(),
             Val::Str(s) => parse::datetime(s, SqlMode::ALLOW_INVALID_DATES).is_some(),
             Val::Date(_) | Val::DateTime(_) | Val::Time(_) => true,
             number => {
@@ -465,7 +470,7 @@ impl Target<'_> {
             Val::Date(_) => Some((Time::default(), true)),
             Val::DateTime(t) => Some((t.time(), true)),
             Val::Str(s) if s.is_empty() => Some((Time::default(), true)),
-            Val::Str(s) => parse::time(s, self.env.sql_mode),
+            Val::Str(s) => parse::time_or_moment(s).map(|read| read.time(self.env.time_zone)),
             number => {
                 let d = number.to_decimal(self.env)?;
                 let n = d.trunc_to_i128().unwrap_or(i128::MAX);
@@ -516,7 +521,7 @@ impl Target<'_> {
     /// Whether a value with a date goes into a TIME.
     fn loses_date(&self, value: &Val) -> Result<bool> {
         Ok(match value {
-            Val::Str(s) => s.len() >= 12 && parse::datetime(s, self.env.sql_mode).is_some(),
+            Val::Str(s) => matches!(parse::time_or_moment(s), Some(parse::TimeOrMoment::Moment(_))),
             Val::Int(_) | Val::UInt(_) | Val::Decimal(_) | Val::Double(_) => {
                 value.to_decimal(self.env)?.abs() >= Decimal::new(10_000_000_000, 0)
             }

@@ -3,7 +3,7 @@
 //! mode).
 
 use super::Conversion;
-use super::json::Json;
+use super::json::{Json, shown_text};
 use super::temporal::parse::{self, ParsedDateTime};
 use super::{Date, DateTime, Decimal, SqlMode, Time, Val};
 use crate::SqlType;
@@ -251,7 +251,8 @@ impl<'a> Val<'a> {
     /// The display form; borrows where the value is text already. NULL is empty: check first.
     pub fn to_text(&self) -> Cow<'_, [u8]> {
         match self {
-            Val::Str(s) | Val::Json(s) | Val::Member(_, s) => Cow::Borrowed(s),
+            Val::Str(s) | Val::Member(_, s) => Cow::Borrowed(s),
+            Val::Json(s) => shown_text(Cow::Borrowed(s)),
             other => {
                 let mut out = String::new();
                 other.write_text(&mut out);
@@ -263,7 +264,8 @@ impl<'a> Val<'a> {
     /// As [`Val::to_text`], giving up the value.
     pub fn into_text(self) -> Cow<'a, [u8]> {
         match self {
-            Val::Str(s) | Val::Json(s) | Val::Member(_, s) => s,
+            Val::Str(s) | Val::Member(_, s) => s,
+            Val::Json(s) => shown_text(s),
             other => Cow::Owned(other.to_text().into_owned()),
         }
     }
@@ -340,7 +342,7 @@ impl<'a> Val<'a> {
             Val::Time(t) => return Ok(Some(*t)),
             Val::Date(_) => return Ok(Some(Time::default())),
             Val::DateTime(t) => return Ok(Some(t.time())),
-            Val::Str(s) | Val::Member(_, s) => parse::time(s, env.sql_mode),
+            Val::Str(s) | Val::Member(_, s) => parse::time_or_moment(s).map(|read| read.time(env.time_zone)),
             Val::Json(text) => return Json::of_text(text).moment("TIME", SOME_SOURCE, env)?.to_time(env),
             number => {
                 let d = number.to_decimal(env)?;

@@ -71,7 +71,7 @@ impl<'a> Val<'a> {
 
     /// A document.
     pub fn json(document: &Json) -> Val<'static> {
-        Val::Json(Cow::Owned(document.to_string().into_bytes()))
+        Val::Json(Cow::Owned(format!("{document:#}").into_bytes()))
     }
 
     /// Whether it is NULL.

@@ -88,7 +88,7 @@ fn put(value: &Val, ty: &SqlType, out: &mut Vec<u8>) {
         Val::Double(v) if ty.kind == TypeKind::Float => out.extend_from_slice(&(*v as f32).to_le_bytes()),
         Val::Double(v) => out.extend_from_slice(&v.to_le_bytes()),
         Val::Decimal(v) => v.store(ty.length, ty.scale, out),
-        Val::Str(text) | Val::Json(text) => put_text(text, ty, out),
+        Val::Str(_) | Val::Json(_) => put_text(&value.to_text(), ty, out),
         Val::Member(number, _) => {
             let len = match (ty.kind, ty.members().len()) {
                 (TypeKind::Enum, members) => 1 + (members > 255) as usize,

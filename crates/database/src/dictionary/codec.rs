@@ -80,9 +80,9 @@ impl Writer {
                 self.u8(5);
                 self.str(&v.to_string());
             }
-            Value::Str(v) | Value::Json(v) => {
+            Value::Str(_) | Value::Json(_) => {
                 self.u8(6);
-                self.bytes(v);
+                self.bytes(&v.to_text());
             }
             Value::Date(v) => {
                 self.u8(7);

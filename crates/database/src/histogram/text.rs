@@ -93,7 +93,7 @@ fn value_of(json: &Json, ty: &SqlType) -> Option<Value> {
             fsp: ty.scale,
             ..parse::datetime(text()?.as_bytes(), mode)?.value
         }),
-        "time" => Val::Time(parse::time(text()?.as_bytes(), mode)?.0.round(ty.scale)),
+        "time" => Val::Time(parse::time(text()?.as_bytes())?.0.round(ty.scale)),
         "enum" => {
             let member = u64::try_from(whole()?).ok()?;
             Val::Member(member, ty.enum_label(member).as_bytes().to_vec().into())

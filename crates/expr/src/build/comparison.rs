@@ -13,8 +13,8 @@ use crate::node::{CmpOp, Expr, Node, NumKind};
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::temporal::parse;
 use tidemark_types::{
-    CmpKind, Collation, Date, Decimal, Derivation, SqlMode, SqlType, Time, TimeZone, TypeKind, Val, Value,
-    Warnings,
+    CmpKind, Collation, Date, DateTime, Decimal, Derivation, SqlMode, SqlType, Time, TimeZone, TypeKind, Val,
+    Value, Warnings,
 };
 
 /// Where a comparison stands.
@@ -72,7 +72,7 @@ fn text_comparable(
     // A text literal that is wholly a number is that number beside an exact column.
     let years = op != IN_LIST;
     for (one, other) in [(&left, &right), (&right, &left)] {
-        if years && is_year_column(one) && matches!(other.node, Node::Param(_)) {
+        if years && is_year_column(one) && !varies(other) && other.has_parameter() {
             bind.depends_on_literals.set(true);
         }
     }
@@ -92,8 +92,11 @@ fn text_comparable(
     let left = read_left.unwrap_or(left);
     let right = read_right.unwrap_or(right);
     let (left, right) = match place {
-        Place::Alone if is_date_beside(&left, &right) => (read_as(left, SqlType::date()), right),
-        Place::Alone if is_date_beside(&right, &left) => (left, read_as(right, SqlType::date())),
+        Place::Alone => {
+            let left = as_moment_beside(left, &right);
+            let right = as_moment_beside(right, &left);
+            (left, right)
+        }
         _ => (left, right),
     };
     let kind = text_cmp_kind(&left, &right, op, bind)?;
@@ -109,9 +112,19 @@ pub(super) fn of_kind(kind: CmpKind, e: Expr) -> Expr {
     }
 }
 
-/// Whether it is a text beside a DATE, both different from row to row: then it is read as a date, and its time does not count.
-fn is_date_beside(text: &Expr, other: &Expr) -> bool {
-    other.ty.kind == TypeKind::Date && text.ty.is_string() && varies(text) && varies(other)
+/// A text beside a date, both different from row to row. Beside a DATE it is read as one, and its time does not count. What IF, CASE or NULLIF
+/// chooses is NULL if it is no date, where every other text counts as the zero date.
+fn as_moment_beside(text: Expr, other: &Expr) -> Expr {
+    if !(other.ty.has_date() && text.ty.is_string() && varies(&text) && varies(other)) {
+        return text;
+    }
+    let is_chosen = text.is_choice() || matches!(&text.node, Node::Call(def, _) if def.name == "nullif");
+    match other.ty.kind {
+        TypeKind::Date if is_chosen => read_chosen(text, SqlType::date()),
+        TypeKind::Date => read_as(text, SqlType::date()),
+        _ if is_chosen => read_chosen(text, SqlType::datetime(6)),
+        _ => text,
+    }
 }
 
 /// Whether it is not the same for all rows.
@@ -130,17 +143,37 @@ pub(super) fn read_as(text: Expr, ty: SqlType) -> Expr {
             if value.is_null() {
                 return Ok(Val::Null);
             }
-            let moment = value.to_datetime(ctx.env)?.unwrap_or_default();
-            Ok(match ty.kind {
-                TypeKind::Date => Val::Date(moment.date),
-                _ => Val::DateTime(moment),
-            })
+            Ok(moment_of_kind(
+                value.to_datetime(ctx.env)?.unwrap_or_default(),
+                ty,
+            ))
         },
     );
     expr(
         ty.with_nullable(text.ty.nullable),
         Node::Call(&FUNCTION, vec![text]),
     )
+}
+
+/// A text read as a DATE or DATETIME. One that is none has left a warning and is NULL.
+pub(super) fn read_chosen(text: Expr, ty: SqlType) -> Expr {
+    static FUNCTION: FuncDef = stable(
+        "date_of_chosen",
+        (1, 1),
+        |_, _| Ok(SqlType::date()),
+        |args, ty, ctx| {
+            let moment = args[0].eval(ctx)?.to_datetime(ctx.env)?;
+            Ok(moment.map_or(Val::Null, |moment| moment_of_kind(moment, ty)))
+        },
+    );
+    expr(ty.with_nullable(true), Node::Call(&FUNCTION, vec![text]))
+}
+
+fn moment_of_kind(moment: DateTime, ty: &SqlType) -> Value {
+    match ty.kind {
+        TypeKind::Date => Val::Date(moment.date),
+        _ => Val::DateTime(moment),
+    }
 }
 
 /// Error 1525 for a text that stands beside a date and is none, now or, if its value is not known yet, when the statement runs.
@@ -159,16 +192,23 @@ pub(crate) fn check_date(text: &Expr, date: &Expr, bind: &BindCtx) -> Result<()>
     }
 }
 
-/// What is compared with a document: a boolean is one there, and bytes are bytes, which their values do not say. A date or a
+/// The same for a call of literals, whose text is known.
+pub(crate) fn check_date_call(call: &Expr, date: &Expr, bind: &BindCtx) -> Result<()> {
+    if call.has_parameter() {
+        bind.depends_on_literals.set(true);
+    }
+    match constant(call).filter(|_| call.ty.is_string()) {
+        Some(text @ Val::Str(_)) => check_date(&literal(call.ty.clone(), text), date, bind),
+        _ => Ok(()),
+    }
+}
+
+/// What is compared with a document: a boolean is one there, and bytes are bytes, which their values do not say. A
 /// decimal that was cast to a document is what it was before, which the text of the document does not say.
 pub(super) fn beside_json(e: Expr) -> Expr {
     let is_document = e.ty.kind == TypeKind::Json;
     match e.node {
-        Node::Cast(inner)
-            if is_document && (inner.ty.is_temporal() || inner.ty.kind == TypeKind::Decimal) =>
-        {
-            *inner
-        }
+        Node::Cast(inner) if is_document && inner.ty.kind == TypeKind::Decimal => *inner,
         _ if e.is_condition() || is_opaque(&e.ty) => part_of_document(e),
         node => Expr { node, ..e },
     }
@@ -258,7 +298,7 @@ pub(super) fn temporal_literal_beside(
     let read = match (value, other.ty.kind) {
         (Val::Int(_), _) | (Val::Str(_), TypeKind::Time) if !listed => None,
         // In a list of several a date is its midnight.
-        (Val::Str(s), TypeKind::Time) => match parse::time(s, bind.sql_mode) {
+        (Val::Str(s), TypeKind::Time) => match parse::time(s) {
             Some((time, true)) => Some(Val::Time(time)),
             _ => date_of(s, bind.sql_mode)
                 .filter(|read| several && !read.truncated)
@@ -537,7 +577,7 @@ fn clock_bound(column: &Expr, bound: &Expr, bind: &BindCtx) -> Option<Expr> {
         bind.depends_on_literals.set(true);
     }
     let time = match constant(bound)? {
-        Val::Str(text) => parse::time(&text, bind.sql_mode).filter(|(_, whole)| *whole)?.0,
+        Val::Str(text) => parse::time(&text).filter(|(_, whole)| *whole)?.0,
         Val::Time(time) if !is_literal(bound) => time,
         _ => return None,
     };

@@ -123,7 +123,7 @@ pub(crate) fn temporal_literal(kind: TypeKind, text: &str, bind: &BindCtx) -> Re
         )
     };
     if kind == TypeKind::Time {
-        let (time, whole) = parse::time(text.as_bytes(), mode).ok_or_else(wrong)?;
+        let (time, whole) = parse::time(text.as_bytes()).ok_or_else(wrong)?;
         return if whole {
             Ok(literal(SqlType::time(time.fsp), Val::Time(time)))
         } else {

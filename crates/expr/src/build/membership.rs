@@ -15,7 +15,9 @@ use super::comparison::{
     of_kind, of_several, varies,
 };
 use super::literal::{bool_literal, literal, type_of_value};
-use super::{BindCtx, and, as_number, boolean, cast, expr, json_as_double, not, or, sum_as_double};
+use super::{
+    BindCtx, and, as_number, boolean, cast, expr, json_as_double, moment_of, not, or, sum_as_double,
+};
 use crate::env::EvalCtx;
 use crate::function::{FuncDef, stable};
 use crate::node::{CmpOp, Expr, InSet, Node};
@@ -173,8 +175,14 @@ impl Reading {
             _ => SqlType::datetime(6),
         };
         let beyond = bool_literal(unread == Unread::Beyond);
-        let ty = ty.with_nullable(e.ty.nullable);
-        expr(ty, Node::Call(&READ, vec![document_as_text(e), beyond]))
+        let nullable = e.ty.nullable;
+        // The sum of a text and an interval is the date that it is, not its text.
+        let e = match &e.node {
+            Node::DateAdd { .. } => moment_of(e),
+            Node::Call(def, _) if def.name == "timestampadd" => moment_of(e),
+            _ => document_as_text(e),
+        };
+        expr(ty.with_nullable(nullable), Node::Call(&READ, vec![e, beyond]))
     }
 
     /// A literal that is wholly one, so that an index can look for it.
@@ -184,7 +192,7 @@ impl Reading {
         };
         if self.kind == TypeKind::Time {
             let read = match value {
-                Val::Str(text) => parse::time(text, bind.sql_mode)?,
+                Val::Str(text) => parse::time(text)?,
                 Val::Int(n) => parse::number_to_time(*n as i128, *n < 0, 0.0, 0)?,
                 _ => return None,
             };
@@ -236,7 +244,7 @@ static READ: FuncDef = stable(
 fn read_value<'a>(value: &Val<'a>, kind: TypeKind, beyond: bool, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     if kind == TypeKind::Time {
         let read = match value {
-            Val::Date(_) | Val::DateTime(_) => Val::Str(value.to_text()).to_time(ctx.env)?,
+            Val::Date(_) => Val::Str(value.to_text()).to_time(ctx.env)?,
             _ => value.to_time(ctx.env)?,
         };
         let is_text = matches!(value, Val::Str(_) | Val::Member(..));

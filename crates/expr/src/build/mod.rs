@@ -109,7 +109,7 @@ pub(crate) fn sum_as_double(e: Expr) -> Expr {
                 return Ok(Val::Null);
             };
             let date = || parse::datetime(&text, ctx.env.sql_mode).map(|read| read.value);
-            let time = || parse::time(&text, ctx.env.sql_mode).map(|(time, _)| Val::Time(time));
+            let time = || parse::time(&text).map(|(time, _)| Val::Time(time));
             let moment = match looks_like_a_date(&text) {
                 true if text.contains(&b':') => date().map(Val::DateTime),
                 true => date().map(|moment| Val::Date(moment.date)),
@@ -376,7 +376,16 @@ pub(crate) fn bit_not(e: Expr) -> Expr {
 
 /// An operand of which the bits count.
 pub(crate) fn as_bits(e: Expr) -> Expr {
-    sum_as_double(json_as(as_number(e), SqlType::bigint()))
+    sum_as_double(json_as(as_integer(as_number(e)), SqlType::bigint()))
+}
+
+/// IF and CASE where an integer is wanted: that of the branch, which a decimal or double in common with others may not hold.
+pub(crate) fn as_integer(mut e: Expr) -> Expr {
+    if e.is_choice() && (e.ty.kind == TypeKind::Decimal || e.ty.is_float()) {
+        e.each_branch(as_integer);
+        e.ty = SqlType::bigint_unsigned().with_nullable(e.ty.nullable);
+    }
+    e
 }
 
 /// `escape` is the ESCAPE clause; the default is a backslash (none under NO_BACKSLASH_ESCAPES).
@@ -415,9 +424,42 @@ pub(crate) fn like(
     ))
 }
 
-/// A pattern for a text. Bytes are not searched for characters, nor texts for bytes: error 3995, once a row asks for it. What a
-/// column of type BINARY has may be either.
+/// A pattern for a text. Bytes are not searched for characters, nor texts for bytes: error 3995, once a row asks for it. What a BINARY, a BLOB
+/// or a BIT has may be either.
 pub(crate) fn searched_in(text: &Expr, pattern: Expr, function: &'static str) -> Expr {
+    match are_mixed(text, &pattern) && !may_be_either(text) && !may_be_either(&pattern) {
+        true => mismatched(text, pattern, function),
+        false => pattern,
+    }
+}
+
+/// What replaces a pattern in a text: no bytes in a text but those that may be either, and no text among bytes.
+pub(crate) fn replacing_in(text: &Expr, replacement: Expr, function: &'static str) -> Expr {
+    let fits = !text.ty.collation.is_binary() && may_be_either(&replacement);
+    match are_mixed(text, &replacement) && !fits {
+        true => mismatched(text, replacement, function),
+        false => replacement,
+    }
+}
+
+/// Whether one is bytes and the other a text.
+fn are_mixed(one: &Expr, other: &Expr) -> bool {
+    let strings = one.ty.is_string() && other.ty.is_string();
+    strings && one.ty.collation.is_binary() != other.ty.collation.is_binary()
+}
+
+/// Whether it is a BINARY, a BLOB or what was a BIT. What is cast to BINARY is of varying length here.
+fn may_be_either(e: &Expr) -> bool {
+    let is_cast = matches!(&e.node, Node::Cast(inner) if inner.ty.kind != TypeKind::Bit);
+    let was_bit = matches!(&e.node, Node::Cast(inner) if inner.ty.kind == TypeKind::Bit);
+    let is_other = e.ty.kind == TypeKind::Char
+        || e.ty.is_blob_or_text()
+        || e.has_branch(|branch| branch.ty.is_blob_or_text());
+    e.ty.collation.is_binary() && (was_bit || is_other && !is_cast)
+}
+
+/// A value whose evaluation is error 3995.
+fn mismatched(text: &Expr, pattern: Expr, function: &'static str) -> Expr {
     static FUNCTION: FuncDef = super::function::volatile(
         "mismatch",
         (3, 3),
@@ -432,16 +474,6 @@ pub(crate) fn searched_in(text: &Expr, pattern: Expr, function: &'static str) ->
             ))
         },
     );
-    let either = |e: &Expr| {
-        matches!(e.node, Node::Column(_)) && e.ty.kind == TypeKind::Char && e.ty.collation.is_binary()
-    };
-    let strings = text.ty.is_string() && pattern.ty.is_string();
-    if !strings
-        || text.ty.collation.is_binary() == pattern.ty.collation.is_binary()
-        || function != "regexp_replace" && (either(text) || either(&pattern))
-    {
-        return pattern;
-    }
     let name = literal(SqlType::varchar(64, Collation::DEFAULT), Val::str(function));
     expr(
         pattern.ty.clone(),
@@ -508,7 +540,7 @@ pub fn case(
 /// `CAST(e AS ty)`, `CONVERT(e, ty)`.
 pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
     let e = match ty.kind {
-        _ if ty.is_integer() => as_number(e),
+        _ if ty.is_integer() => as_integer(as_number(e)),
         _ if ty.is_numeric() => sum_as_double(as_number(e)),
         // The bits of a BIT are bytes in a document, of which the type is known.
         TypeKind::Json if e.ty.kind == TypeKind::Bit => e,

@@ -2,7 +2,7 @@
 //! text, but where a date or time is wanted it is the one that was added up; a column of years is the first day of its year; IF and CASE are
 //! what the branch that they take is.
 
-use super::comparison::is_year_column;
+use super::comparison::{is_year_column, read_chosen};
 use super::{BindCtx, as_text, expr};
 use crate::function::{FuncDef, def, stable};
 use crate::interval::looks_like_a_date;
@@ -55,14 +55,14 @@ pub(crate) fn date_add(
         Node::DateAdd {
             unit,
             negate,
-            args: Box::new([moment_of(date), amount]),
+            args: Box::new([addend(date), amount]),
         },
     ))
 }
 
 /// What is cast to a date or time of that type: IF and CASE are what each branch is as one, whatever they have in common.
 pub(super) fn moment_as(mut e: Expr, ty: &SqlType, bind: &BindCtx) -> Expr {
-    if !e.ty.is_temporal() && e.has_branch(|branch| branch.ty.is_temporal() || is_year_column(branch)) {
+    if chooses_moment(&e) {
         let ty = ty.clone().with_nullable(true);
         e.each_branch(|branch| {
             let branch = moment_as(branch, &ty, bind);
@@ -72,17 +72,62 @@ pub(super) fn moment_as(mut e: Expr, ty: &SqlType, bind: &BindCtx) -> Expr {
         return e;
     }
     let moment = match ty.kind {
-        TypeKind::Time => clock_of(e),
+        TypeKind::Time => clock_of(e, bind),
         _ => moment_of(e),
     };
     as_text(moment, bind)
 }
 
+/// Whether it is IF or CASE with a date or time among others.
+fn chooses_moment(e: &Expr) -> bool {
+    !e.ty.is_temporal() && e.has_branch(|branch| branch.ty.is_temporal() || is_year_column(branch))
+}
+
+/// What the parts of a date are wanted of: what it is as a date and time, if it chooses one.
+pub(crate) fn date_wanted(mut e: Expr) -> Expr {
+    if !chooses_moment(&e) {
+        return moment_of(e);
+    }
+    e.each_branch(|branch| match branch.is_choice() {
+        true => date_wanted(branch),
+        false => read_chosen(moment_of(branch), SqlType::datetime(6)),
+    });
+    e.ty = SqlType::datetime(6).with_nullable(true);
+    e
+}
+
+/// What the parts of a time are wanted of.
+pub(crate) fn clock_wanted(e: Expr, bind: &BindCtx) -> Expr {
+    match chooses_moment(&e) {
+        true => moment_as(e, &SqlType::time(6), bind),
+        false => moment_of(e),
+    }
+}
+
+/// What an interval is added to: a year of a column, and a date or time that it chooses, is one with a time, a text stays one.
+fn addend(mut e: Expr) -> Expr {
+    if is_year_column(&e) {
+        let ty = SqlType::datetime(0).with_nullable(e.ty.nullable);
+        return expr(ty, Node::Cast(Box::new(first_of_year(e))));
+    }
+    if !chooses_moment(&e) || !e.ty.is_string() {
+        return moment_of(e);
+    }
+    e.each_branch(|branch| match branch.ty.is_temporal() {
+        true => {
+            let ty = SqlType::datetime(branch.ty.scale).with_nullable(true);
+            expr(ty, Node::Cast(Box::new(branch)))
+        }
+        false => addend(branch),
+    });
+    e
+}
+
 /// What a time is wanted of: the same as of a date and time, but a sum of two times is one itself.
-pub(crate) fn clock_of(e: Expr) -> Expr {
+pub(crate) fn clock_of(e: Expr, bind: &BindCtx) -> Expr {
     match &e.node {
         Node::Call(def, _) if matches!(def.name, "addtime" | "subtime") => e,
-        _ => moment_of(e),
+        _ => clock_wanted(e, bind),
     }
 }
 
@@ -121,7 +166,7 @@ pub(crate) fn moment_of(mut e: Expr) -> Expr {
             let Some(text) = crate::eval::text(&args[0], ctx)? else {
                 return Ok(Val::Null);
             };
-            let value = match parse::time(&text, ctx.env.sql_mode) {
+            let value = match parse::time(&text) {
                 Some((time, _)) if !looks_like_a_date(&text) => Val::Time(time),
                 _ => Val::Str(text),
             };
@@ -157,7 +202,11 @@ fn fraction_digits(ty: &SqlType) -> u8 {
 
 /// `EXTRACT(unit FROM e)`
 pub(crate) fn extract(unit: IntervalUnit, e: Expr, bind: &BindCtx) -> Result<Expr> {
-    let e = moment_of(json_as_text(e, bind)?);
+    let e = json_as_text(e, bind)?;
+    let e = match unit.has_time() {
+        true => moment_of(e),
+        false => date_wanted(e),
+    };
     Ok(expr(
         SqlType::bigint().with_nullable(true),
         Node::Extract(unit, Box::new(e)),

@@ -175,6 +175,12 @@ fn extreme_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlTyp
     ty.nullable = any_nullable(args);
     if ty.is_string() && args.iter().any(|arg| arg.ty.has_date()) {
         ty.scale = args.iter().map(|arg| date_digits(arg, bind)).max().unwrap_or(0);
+        if args
+            .iter()
+            .any(|arg| arg.ty.has_date() && arg.ty.kind != TypeKind::Date)
+        {
+            ty.length = ty.length.max(SqlType::datetime(ty.scale).display_length());
+        }
     } else if ty.is_string() {
         textual(args, bind);
     }

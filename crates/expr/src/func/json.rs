@@ -282,10 +282,7 @@ fn json_value<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
         let error = SqlError::value_out_of_range(&String::from_utf8_lossy(&name), "json_value");
         return otherwise(&args[5..7], error);
     }
-    Ok(scalar.unwrap_or_else(|| match value {
-        Json::Opaque(..) => Val::string(value.form()),
-        other => Val::string(other.to_string()),
-    }))
+    Ok(scalar.unwrap_or_else(|| Val::string(value.form())))
 }
 
 /// The document with the values put where their paths lead. Error 3165 for a path of JSON_ARRAY_INSERT that is to no element.

@@ -54,7 +54,8 @@ fn failure<'a>(
     let Some(schema) = schema(args, ty, function, ctx)? else {
         return Ok(None);
     };
-    let Some(document) = document(args, 1, function, ctx)? else {
+    // A date or time is a string there.
+    let Some(document) = document(args, 1, function, ctx)?.map(Json::with_texts) else {
         return Ok(None);
     };
     let mut watch = Watch::new(ctx.env);

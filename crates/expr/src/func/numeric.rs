@@ -124,7 +124,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         },
         conv,
     ),
-    def("bit_count", (1, 1), number_int, |args, _, ctx| {
+    def("bit_count", (1, 1), bit_count_type, |args, _, ctx| {
         let value = args[0].eval(ctx)?;
         if value.is_null() {
             return Ok(Val::Null);
@@ -192,6 +192,12 @@ fn arctan<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<V
         Some(x) => y.atan2(known!(double(x, ctx)?)),
         None => y.atan(),
     }))
+}
+
+fn bit_count_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    let arg = std::mem::replace(&mut args[0], build::null());
+    args[0] = build::as_integer(arg);
+    number_int(args, bind)
 }
 
 /// An integer made of a number.

@@ -44,6 +44,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         (3, 6),
         |args, bind| {
             check(args, "regexp_replace", bind)?;
+            let replacement = std::mem::replace(&mut args[2], build::null());
+            args[2] = build::replacing_in(&args[0], replacement, "regexp_replace");
             let mut ty = text_like_first(args, bind)?;
             ty.length = ty.length.max(65_535);
             Ok(ty.with_nullable(any_nullable(args)))

@@ -542,7 +542,8 @@ fn hex<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<
     let value = args[0].eval(ctx)?;
     match value {
         Val::Null => Ok(Val::Null),
-        Val::Str(bytes) | Val::Json(bytes) | Val::Member(_, bytes) => {
+        text @ (Val::Str(_) | Val::Json(_) | Val::Member(..)) => {
+            let bytes = text.into_text();
             let encoded = args[0].ty.collation.charset().encode(&bytes);
             let bytes = encoded.as_deref().unwrap_or(&bytes);
             let _room = known!(within_packets(bytes.len() as u128 * 2, 2, "hex", ctx)?);

@@ -1,6 +1,6 @@
 //! Functions that take dates and times apart and show them.
 
-use super::temporal_sum::time_digits;
+use super::temporal_sum::{beyond, time_digits};
 use super::*;
 use crate::interval::clock;
 use tidemark_types::convert::{excerpt, refused_by_mode};
@@ -21,6 +21,11 @@ fn formatted_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     Ok(server_text(length, true, bind))
 }
 
+fn date_format_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    dated(&mut args[0]);
+    formatted_type(args, bind)
+}
+
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "date",
@@ -32,7 +37,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, _, ctx| {
             let value = args[0].eval(ctx)?;
             let date = known!(value.to_date(ctx.env)?);
-            if matches!(value, Val::Str(_)) && refused_by_mode(date, ctx.env.sql_mode) {
+            let is_read = !matches!(value, Val::Date(_) | Val::DateTime(_) | Val::Time(_));
+            if is_read && refused_by_mode(date, ctx.env.sql_mode) {
                 return invalid(&value, ctx);
             }
             Ok(Val::Date(date))
@@ -42,9 +48,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "time",
         (1, 1),
         |args, bind| {
-            let digits = time_digits(&args[0], bind);
+            let digits = time_digits(&args[0]);
             let arg = std::mem::replace(&mut args[0], build::null());
-            args[0] = build::clock_of(arg);
+            args[0] = build::clock_of(arg, bind);
             Ok(SqlType::time(digits).with_nullable(true))
         },
         |args, ty, ctx| {
@@ -73,16 +79,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("quarter", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int((known!(date(&args[0], ctx)?).month as i64 + 2) / 3))
     }),
-    def("hour", (1, 1), part_type, |args, _, ctx| {
+    def("hour", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().0 as i64))
     }),
-    def("minute", (1, 1), part_type, |args, _, ctx| {
+    def("minute", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().1 as i64))
     }),
-    def("second", (1, 1), part_type, |args, _, ctx| {
+    def("second", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().2 as i64))
     }),
-    def("microsecond", (1, 1), part_type, |args, _, ctx| {
+    def("microsecond", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().3 as i64))
     }),
     def("dayofweek", (1, 1), part_type, |args, _, ctx| {
@@ -99,27 +105,17 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("dayofyear", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(calendar::day_of_year(known!(full_date(&args[0], ctx)?))))
     }),
-    def(
-        "dayname",
-        (1, 1),
-        |_, bind| Ok(server_text(9, true, bind)),
-        |args, _, ctx| {
-            let day = weekday(known!(full_date(&args[0], ctx)?).day_number(), false);
-            Ok(Val::str(DAYS[day as usize]))
-        },
-    ),
-    def(
-        "monthname",
-        (1, 1),
-        |_, bind| Ok(server_text(9, true, bind)),
-        |args, _, ctx| {
-            let month = known!(date(&args[0], ctx)?).month;
-            Ok((month as usize)
-                .checked_sub(1)
-                .and_then(|m| MONTHS.get(m))
-                .map_or(Val::Null, Val::str))
-        },
-    ),
+    def("dayname", (1, 1), name_type, |args, _, ctx| {
+        let day = weekday(known!(full_date(&args[0], ctx)?).day_number(), false);
+        Ok(Val::str(DAYS[day as usize]))
+    }),
+    def("monthname", (1, 1), name_type, |args, _, ctx| {
+        let month = known!(date(&args[0], ctx)?).month;
+        Ok((month as usize)
+            .checked_sub(1)
+            .and_then(|m| MONTHS.get(m))
+            .map_or(Val::Null, Val::str))
+    }),
     def("week", (1, 2), part_type, |args, _, ctx| {
         let date = known!(full_date(&args[0], ctx)?);
         let Some(mode) = week_mode(args, ctx)? else {
@@ -143,7 +139,10 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "last_day",
         (1, 1),
-        |_, _| Ok(SqlType::date().with_nullable(true)),
+        |args, _| {
+            dated(&mut args[0]);
+            Ok(SqlType::date().with_nullable(true))
+        },
         |args, _, ctx| {
             let value = args[0].eval(ctx)?;
             let date = known!(value.to_date(ctx.env)?);
@@ -176,7 +175,10 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 1..=365 => Date::from_day_number(days + 365).map(|date| Date { year: 0, ..date }),
                 _ => Date::from_day_number(days),
             };
-            Ok(date.map_or(Val::Null, Val::Date))
+            match date {
+                Some(date) => Ok(Val::Date(date)),
+                None => beyond("DATE", "from_days", args, ctx),
+            }
         },
     ),
     def(
@@ -248,12 +250,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(Val::Time(time))
         },
     ),
-    def("time_to_sec", (1, 1), part_type, |args, _, ctx| {
+    def("time_to_sec", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(
             known!(args[0].eval(ctx)?.to_time(ctx.env)?).micros / 1_000_000,
         ))
     }),
-    def("date_format", (2, 2), formatted_type, |args, _, ctx| {
+    def("date_format", (2, 2), date_format_type, |args, _, ctx| {
         let value = args[0].eval(ctx)?;
         let t = known!(value.to_datetime(ctx.env)?);
         let format = known!(text(&args[1], ctx)?);
@@ -295,11 +297,29 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     ),
 ];
 
+/// A part of a date.
 fn part_type(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
-    for arg in std::mem::take(args) {
-        args.push(build::moment_of(arg));
-    }
+    dated(&mut args[0]);
     Ok(SqlType::bigint().with_nullable(true))
+}
+
+/// The name of a day or month.
+fn name_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    dated(&mut args[0]);
+    Ok(server_text(9, true, bind))
+}
+
+/// A part of a time.
+fn clock_part_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    let arg = std::mem::replace(&mut args[0], build::null());
+    args[0] = build::clock_wanted(arg, bind);
+    Ok(SqlType::bigint().with_nullable(true))
+}
+
+/// Makes an argument what a date is wanted of.
+pub(super) fn dated(arg: &mut Expr) {
+    let taken = std::mem::replace(arg, build::null());
+    *arg = build::date_wanted(taken);
 }
 
 /// The mode of WEEK and YEARWEEK; `None` is NULL, of which the week is 0.

@@ -1,8 +1,9 @@
 //! Sums and differences of dates and times.
 
 use super::numeric::number_int;
+use super::temporal::dated;
 use super::*;
-use crate::interval::{add_to, looks_like_a_date};
+use crate::interval::{Sum, add_to, looks_like_a_date};
 use crate::node::{IntervalUnit, Node};
 use tidemark_types::convert::{excerpt, refused_by_mode};
 use tidemark_types::temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, parse};
@@ -13,9 +14,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "datediff",
         (2, 2),
         |args, _| {
-            for arg in args {
-                *arg = build::moment_of(std::mem::replace(arg, build::null()));
-            }
+            args.iter_mut().for_each(dated);
             Ok(SqlType::bigint().with_nullable(true))
         },
         |args, _, ctx| {
@@ -33,8 +32,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "timediff",
         (2, 2),
-        |args, bind| {
-            let fsp = time_digits(&args[0], bind).max(time_digits(&args[1], bind));
+        |args, _| {
+            let fsp = time_digits(&args[0]).max(time_digits(&args[1]));
             Ok(SqlType::time(fsp).with_nullable(true))
         },
         timediff,
@@ -44,17 +43,20 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         (3, 3),
         |args, _| {
             unit_of(&args[0], "timestampdiff")?;
+            args[1..].iter_mut().for_each(dated);
             Ok(SqlType::bigint().with_nullable(true))
         },
         timestampdiff,
     ),
     def("timestampadd", (3, 3), timestampadd_type, |args, ty, ctx| {
         let unit = unit_of(&args[0], "timestampadd")?;
-        let (amount, date) = (args[1].eval(ctx)?, args[2].eval(ctx)?);
-        if amount.is_null() || date.is_null() {
-            return Ok(Val::Null);
-        }
-        add_to(&date, &amount, unit, false, ty, ctx.env)
+        let sum = Sum {
+            date: &args[2],
+            amount: &args[1],
+            unit,
+            negate: false,
+        };
+        add_to(sum, ty, ctx)
     }),
     def(
         "adddate",
@@ -78,8 +80,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "timestamp",
         (1, 2),
         |args, bind| {
-            let added = args.get(1).map_or(0, |time| time_digits(time, bind));
+            let added = args.get(1).map_or(0, time_digits);
             let fsp = date_digits(&args[0], bind).max(added);
+            dated(&mut args[0]);
             Ok(SqlType::datetime(fsp).with_nullable(true))
         },
         |args, ty, ctx| {
@@ -94,7 +97,10 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 return Ok(t.round(ty.scale).map_or(Val::Null, Val::DateTime));
             };
             let time = known!(second.eval(ctx)?.to_time(ctx.env)?);
-            Ok(DateTime::from_micros(t.to_micros() + time.micros, ty.scale).map_or(Val::Null, Val::DateTime))
+            match DateTime::from_micros(t.to_micros() + time.micros, ty.scale) {
+                Some(sum) => Ok(Val::DateTime(sum)),
+                None => beyond("DATETIME", "timestamp", args, ctx),
+            }
         },
     ),
     def("period_add", (2, 2), number_int, |args, _, ctx| {
@@ -112,10 +118,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
 ];
 
 /// Digits behind the point of an operand taken for a time; a text that is none may have six.
-pub(super) fn time_digits(e: &Expr, bind: &BindCtx) -> u8 {
-    digits(e, |text| {
-        parse::time(text, bind.sql_mode).map(|(time, _)| time.fsp)
-    })
+pub(super) fn time_digits(e: &Expr) -> u8 {
+    digits(e, |text| parse::time(text).map(|(time, _)| time.fsp))
 }
 
 /// The same of an operand taken for a date and time.
@@ -133,6 +137,13 @@ fn digits(e: &Expr, of_text: impl Fn(&[u8]) -> Option<u8>) -> u8 {
         },
         _ => e.ty.scale.min(6),
     }
+}
+
+/// NULL for a date or time that no type holds, with warning 6527.
+pub(super) fn beyond<'a>(kind: &str, function: &str, args: &[Expr], ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let call = crate::print::call(function, args);
+    ctx.env.complain(SqlError::moment_out_of_range(kind, &call))?;
+    Ok(Val::Null)
 }
 
 /// A date and time, or a duration; texts and numbers are whichever they look like.
@@ -242,7 +253,7 @@ fn days_type(args: &mut Vec<Expr>, negate: bool, bind: &BindCtx) -> Result<SqlTy
 }
 
 fn addtime_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
-    let fsp = time_digits(&args[0], bind).max(time_digits(&args[1], bind));
+    let fsp = time_digits(&args[0]).max(time_digits(&args[1]));
     let ty = match args[0].ty.kind {
         TypeKind::Time => SqlType::time(fsp),
         TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => SqlType::datetime(fsp),
@@ -274,10 +285,11 @@ fn addtime<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, sign: i64) 
                 _ => Val::string(Time::new(time.micros, shown(time.micros)).to_string()),
             })
         }
+        Moment::DateTime(t) if t.date.has_zero_part() => Ok(Val::Null),
         Moment::DateTime(t) => {
             let Some(sum) = DateTime::from_micros(t.to_micros() + sign * added.micros, ty.scale) else {
-                ctx.env.complain(SqlError::temporal_overflow("datetime"))?;
-                return Ok(Val::Null);
+                let function = if sign < 0 { "subtime" } else { "addtime" };
+                return beyond("DATETIME", function, args, ctx);
             };
             Ok(match ty.kind {
                 TypeKind::DateTime => Val::DateTime(sum),

@@ -90,13 +90,13 @@ impl<'a> FileOutput<'a> {
 
     /// Warning 1366 for a text that the file's character set has not all of.
     fn warn_of_loss(&self, at: usize, value: &Val, ty: &SqlType) {
-        if let (Val::Str(text) | Val::Json(text) | Val::Member(_, text), Some(charset)) =
-            (value, self.form.charset)
+        if let (Val::Str(_) | Val::Json(_) | Val::Member(..), Some(charset)) = (value, self.form.charset)
             && ty.is_string()
             && !ty.is_binary_string()
-            && !charset.can_write(text)
+            && let text = value.to_text()
+            && !charset.can_write(&text)
         {
-            let (shown, name) = (bad_bytes(text, charset), &self.form.names[at]);
+            let (shown, name) = (bad_bytes(&text, charset), &self.form.names[at]);
             let row = self.rows + 1;
             let warnings = &self.session.warnings;
             warnings.warn(SqlError::incorrect_value_for_column("string", &shown, name, row));
@@ -184,10 +184,12 @@ fn bytes_of<'v>(value: &'v Val, ty: &SqlType, charset: Option<Charset>) -> Cow<'
                 .to_vec()
                 .into()
         }
-        Val::Str(text) | Val::Json(text) | Val::Member(_, text)
-            if ty.is_string() && !ty.is_binary_string() =>
-        {
-            charset.unwrap_or(ty.collation.charset()).write(text)
+        Val::Str(_) | Val::Json(_) | Val::Member(..) if ty.is_string() && !ty.is_binary_string() => {
+            let charset = charset.unwrap_or(ty.collation.charset());
+            match value.to_text() {
+                Cow::Borrowed(text) => charset.write(text),
+                Cow::Owned(text) => charset.write(&text).into_owned().into(),
+            }
         }
         value => {
             let text = value.to_text();

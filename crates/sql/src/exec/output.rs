@@ -5,7 +5,9 @@ use crate::context::{ResultSink, SessionState};
 use crate::error::Result;
 use crate::error::memory::check_memory;
 use crate::expr::{EvalCtx, Expr};
+use crate::types::json::shown_text;
 use crate::types::{Charset, SqlType, TypeKind, Val, Value};
+use std::borrow::Cow;
 
 pub trait Output {
     /// A row, by its expressions.
@@ -43,7 +45,8 @@ impl<'a> SinkOutput<'a> {
 
     fn put(&mut self, value: &Val, ty: &SqlType) {
         match value {
-            Val::Str(text) | Val::Json(text) | Val::Member(_, text) => match self.charset {
+            Val::Json(text) => self.put(&Val::Str(shown_text(Cow::Borrowed(text))), ty),
+            Val::Str(text) | Val::Member(_, text) => match self.charset {
                 // A text that is in this set already goes as it is, whatever it has.
                 Some(charset)
                     if !ty.is_binary_string()

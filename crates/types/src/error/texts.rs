@@ -430,6 +430,12 @@ impl SqlError {
         SqlError::new(er::DATETIME_FUNCTION_OVERFLOW, message)
     }
 
+    /// A date or time that left the range of its type: `kind` is `DATE`, `DATETIME` or `TIME`.
+    pub fn moment_out_of_range(kind: &str, expression: &str) -> Self {
+        let message = format!("{kind} value is out of range in '{expression}'");
+        SqlError::new(er::TEMPORAL_FUNCTION_OVERFLOW, message)
+    }
+
     /// Error 1267: `Illegal mix of collations ({},{}) and ({},{}) for operation '{operation}'`.
     pub fn illegal_mix(a: (&str, &str), b: (&str, &str), operation: &str) -> Self {
         SqlError::new(

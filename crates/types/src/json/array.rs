@@ -71,10 +71,7 @@ fn element(json: &Json, ty: &SqlType, env: &Conversion) -> Result<Value> {
             }
         }
         _ if ty.is_string() => {
-            let text = match json {
-                Json::String(text) => text.clone(),
-                other => other.to_string().trim_matches('"').to_owned(),
-            };
+            let text = json.form();
             let length = match ty.collation.is_binary() {
                 true => text.len(),
                 false => text.chars().count(),

@@ -30,7 +30,7 @@ impl Json {
             }
             Json::Opaque(_, bytes) if ty.is_string() => return text_value(bytes, ty, column, env),
             _ if ty.is_string() || ty.is_temporal() => {
-                return text_value(self.to_string().as_bytes(), ty, column, env);
+                return text_value(self.form().as_bytes(), ty, column, env);
             }
             number => number.scalar(ty, column, env)?.unwrap_or(Val::Null),
         };
@@ -45,7 +45,7 @@ fn text_value(text: &[u8], ty: &SqlType, column: &str, env: &Conversion) -> Resu
         Err(error) => error,
     };
     let begins_with_one = match ty.kind {
-        TypeKind::Time => parse::time(text, env.sql_mode).is_some(),
+        TypeKind::Time => parse::time(text).is_some(),
         _ if ty.is_temporal() => parse::datetime(text, env.sql_mode).is_some_and(|read| read.truncated),
         _ => false,
     };

@@ -51,7 +51,7 @@ impl Json {
     /// As what a date or time is read from; NULL if that is none. `wanted` is what MySQL calls the type.
     pub fn moment(&self, wanted: &str, source: &str, env: &Conversion) -> Result<Val<'static>> {
         let readable = |text: &str| match wanted {
-            "TIME" => parse::time(text.as_bytes(), env.sql_mode).is_some(),
+            "TIME" => parse::time(text.as_bytes()).is_some(),
             _ => parse::datetime(text.as_bytes(), env.sql_mode).is_some(),
         };
         match self {

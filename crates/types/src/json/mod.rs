@@ -1,5 +1,5 @@
 //! JSON documents: reading, writing in MySQL's normal form, changes at a path. Paths are in `path`, the order of documents in
-//! `order`, what they are as numbers in `convert`, as columns of JSON_TABLE in `column`, bytes in them in `opaque`.
+//! `order`, what they are as numbers in `convert`, as columns of JSON_TABLE in `column`, bytes in them in `opaque`, dates and times in `moments`.
 //!
 //! A document is kept as text in its normal form: members of an object sorted by the length of their names, then by
 //! their bytes; of equal names the last counts; a space after commas and colons. Functions read it into a tree, change
@@ -8,15 +8,17 @@
 pub mod array;
 mod column;
 mod convert;
+mod moments;
 mod opaque;
 mod order;
 mod path;
 
+pub use moments::shown_text;
 pub use path::{Index, PathStep, find, has_wildcard, is_identifier, parse_path};
 
 use crate::{Date, DateTime, Time};
 use std::convert::Infallible;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// A JSON document, or a part of one.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +37,7 @@ pub enum Json {
     Decimal(String),
     /// A text.
     String(String),
-    /// A DATE. It is written as a string, and read again it is one; the same holds of the next two.
+    /// A DATE. It is shown as a string, and the text of a document that was read has none; the same holds of the next two.
     Date(Date),
     /// A TIME.
     Time(Time),
@@ -126,11 +128,14 @@ impl Json {
         }
     }
 
-    /// The text of a string, or the form in which bytes are shown; what others are written as.
+    /// The text of a string, or the form in which bytes, dates and times are shown; what others are written as.
     pub fn form(&self) -> String {
         match self {
             Json::String(text) => text.clone(),
             Json::Opaque(kind, bytes) => opaque::write(*kind, bytes),
+            Json::Date(v) => v.to_string(),
+            Json::Time(v) => Time { fsp: 6, ..*v }.to_string(),
+            Json::DateTime(v) => DateTime { fsp: 6, ..*v }.to_string(),
             other => other.to_string(),
         }
     }
@@ -301,6 +306,10 @@ impl Reader<'_> {
             Some(b't') => self.word("true", Json::Bool(true)),
             Some(b'f') => self.word("false", Json::Bool(false)),
             Some(b'"') => self.string().map(opaque::read),
+            Some(mark) if self.is_normal && mark == moments::MARK as u8 => {
+                self.at += 1;
+                self.string().map(moments::read)
+            }
             Some(b'[') => self.array(depth),
             Some(b'{') => self.members(depth),
             Some(b'-' | b'0'..=b'9') => self.number(),
@@ -559,6 +568,7 @@ impl Json {
     }
 }
 
+/// The alternate form is the one that is kept.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -574,21 +584,26 @@ impl fmt::Display for Json {
                 write!(f, "{text}{}", if whole { ".0" } else { "" })
             }
             Json::String(s) => f.write_str(&quoted(s)),
-            Json::Date(d) => write!(f, "\"{d}\""),
-            Json::Time(t) => write!(f, "\"{}\"", Time { fsp: 6, ..*t }),
-            Json::DateTime(t) => write!(f, "\"{}\"", DateTime { fsp: 6, ..*t }),
+            Json::Date(_) | Json::Time(_) | Json::DateTime(_) => {
+                if f.alternate() {
+                    f.write_char(moments::MARK)?;
+                }
+                write!(f, "\"{}\"", self.form())
+            }
             Json::Opaque(kind, bytes) => f.write_str(&quoted(&opaque::write(*kind, bytes))),
             Json::Array(list) => {
                 f.write_str("[")?;
                 for (i, value) in list.iter().enumerate() {
-                    write!(f, "{}{value}", if i > 0 { ", " } else { "" })?;
+                    f.write_str(if i > 0 { ", " } else { "" })?;
+                    fmt::Display::fmt(value, f)?;
                 }
                 f.write_str("]")
             }
             Json::Object(members) => {
                 f.write_str("{")?;
                 for (i, (name, value)) in members.iter().enumerate() {
-                    write!(f, "{}{}: {value}", if i > 0 { ", " } else { "" }, quoted(name))?;
+                    write!(f, "{}{}: ", if i > 0 { ", " } else { "" }, quoted(name))?;
+                    fmt::Display::fmt(value, f)?;
                 }
                 f.write_str("}")
             }

@@ -5,7 +5,7 @@ use super::literal_default;
 use super::target::{Target, Use};
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError};
-use crate::expr::{Binder, Expr, Hooks, PlainHooks, Scope, build};
+use crate::expr::{BindCtx, Binder, Expr, Hooks, PlainHooks, Scope, build};
 use crate::parse::{self, ast};
 use crate::plan::walk::has_subquery;
 use crate::types::SqlType;
@@ -124,13 +124,28 @@ pub fn assigned_value(
         column,
         inner: hooks,
     };
-    let value = binder.bind(value, scope, &mut hooks)?;
+    let bound = binder.bind(value, scope, &mut hooks)?;
+    let bound = as_stored(value, bound, &target.def.columns[column].ty, binder.ctx)?;
     Ok(build::assignable(
-        value,
+        bound,
         &target.def.columns[column].ty,
         &target.def.columns[column].name,
         binder.ctx,
     ))
+}
+
+/// A date or time that a subquery reads from a table goes into a column of numbers as its text.
+pub fn as_stored(value: &ast::Expr, bound: Expr, column: &SqlType, ctx: &BindCtx) -> Result<Expr> {
+    let reads_table = match value {
+        ast::Expr::Subquery(query) => {
+            !matches!(&query.body, ast::QueryBody::Select(select) if select.from.is_empty())
+        }
+        _ => false,
+    };
+    match reads_table && column.is_numeric() && bound.ty.is_temporal() {
+        true => build::cast(bound, SqlType::varchar(29, ctx.collation_connection), ctx),
+        false => Ok(bound),
+    }
 }
 
 /// The default of a column, if that is an expression or the current time. It reads the row as it is by then: like any value

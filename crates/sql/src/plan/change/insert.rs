@@ -1,7 +1,7 @@
 //! Plans INSERT and REPLACE: which columns get values, from which expressions or query, and what is done about a key that is
 //! there already.
 
-use super::assignments::Assignments;
+use super::assignments::{Assignments, as_stored};
 use super::foreign_keys::Event;
 use super::literal_default;
 use super::load::LoadSource;
@@ -297,9 +297,10 @@ pub(super) fn bind_rows(
                         target,
                         inner: &mut *hooks,
                     };
-                    let value = binder.bind(value, &scope, &mut hooks)?;
+                    let bound = binder.bind(value, &scope, &mut hooks)?;
                     let column = &target.def.columns[*column];
-                    Given::Value(build::assignable(value, &column.ty, &column.name, binder.ctx))
+                    let bound = as_stored(value, bound, &column.ty, binder.ctx)?;
+                    Given::Value(build::assignable(bound, &column.ty, &column.name, binder.ctx))
                 }
             })
         });

@@ -1,0 +1,79 @@
+//! Dates and times in a document.
+//!
+//! MySQL shows them as strings, `"2024-01-31"`, but compares them as what they are. A document is kept as text, so a [`MARK`] stands before
+//! such a string there, which no client sees: [`shown_text`] leaves it out. It is a control character, which the text of a document never has by
+//! itself. Which of the three it is its form says.
+
+use super::Json;
+use crate::SqlMode;
+use crate::temporal::parse;
+use std::borrow::Cow;
+
+/// Stands before the string of a date or time in the text that is kept.
+pub(super) const MARK: char = '\u{1}';
+
+/// A string that has the mark.
+pub(super) fn read(text: String) -> Json {
+    let bytes = text.as_bytes();
+    let is_date = bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-');
+    let moment = || parse::datetime(bytes, SqlMode::ALLOW_INVALID_DATES).map(|read| read.value);
+    let read = match is_date {
+        true if bytes.len() == "0000-00-00".len() => moment().map(|value| Json::Date(value.date)),
+        true => moment().map(Json::DateTime),
+        false => parse::time(bytes).map(|(time, _)| Json::Time(time)),
+    };
+    read.unwrap_or(Json::String(text))
+}
+
+/// The text of a document as it is shown.
+pub fn shown_text(kept: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    let is_mark = |byte: &u8| *byte == MARK as u8;
+    match kept.iter().any(is_mark) {
+        true => Cow::Owned(kept.iter().copied().filter(|byte| !is_mark(byte)).collect()),
+        false => kept,
+    }
+}
+
+impl Json {
+    /// The same with strings for dates and times.
+    pub fn with_texts(self) -> Json {
+        match self {
+            Json::Date(_) | Json::Time(_) | Json::DateTime(_) => Json::String(self.form()),
+            Json::Array(list) => Json::Array(list.into_iter().map(Json::with_texts).collect()),
+            Json::Object(members) => Json::Object(
+                members
+                    .into_iter()
+                    .map(|(name, value)| (name, value.with_texts()))
+                    .collect(),
+            ),
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Date, DateTime, Time, Val};
+
+    #[test]
+    fn dates_and_times_are_kept_as_such_and_shown_as_strings() {
+        let date = Date::new(2024, 2, 30);
+        let list = Json::Array(vec![
+            Json::Date(date),
+            Json::Date(Date::ZERO),
+            Json::DateTime(DateTime::new(date, 1, 2, 3, 4, 6)),
+            Json::Time(Time::new(-3_600_000_001, 6)),
+            Json::String("2024-02-29".to_owned()),
+        ]);
+        let document = Json::object(vec![("a".to_owned(), list)]);
+        let kept = Val::json(&document);
+        let Val::Json(text) = &kept else { unreachable!() };
+        assert_eq!(Json::of_text(text), document);
+        let shown = String::from_utf8(kept.to_text().into_owned()).unwrap();
+        assert_eq!(shown, document.to_string());
+        assert!(!shown.contains(MARK));
+        assert_eq!(Json::parse(&shown), Ok(document.with_texts()));
+        assert!(Json::parse("\u{1}\"2024-02-29\"").is_err());
+    }
+}

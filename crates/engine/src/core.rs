@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::ids::TableId;
 use crate::kernel::Kernel;
 use crate::lock::{Locks, Owner};
+use crate::progress::Watcher;
 use crate::txn::TxnContext;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,15 +15,22 @@ use std::time::Duration;
 /// The superblock's slot that says whether a sweep is due.
 const SWEEP_SLOT: usize = 1;
 
+/// The levels of [`Config::force_recovery`](crate::Config::force_recovery) from which on nothing is purged, and nothing on the disk
+/// is changed.
+pub(crate) const NO_PURGE: u8 = 2;
+pub(crate) const FROZEN: u8 = 3;
+
 pub(crate) struct Core {
     pub kernel: Kernel,
     pub catalog: Catalog,
     /// Wakes purge, and stops all background threads.
     pub background: Bell,
+    /// Rung when the garbage list may have trees to free.
+    pub reclaim: Bell,
+    /// Is told of work in the background that takes long.
+    pub watcher: Watcher,
     /// Transactions whose rollback failed and whose handle is gone.
     pub unfinished: Mutex<Vec<TxnContext>>,
-    /// The garbage list may have trees to free.
-    pub reclaim: AtomicBool,
     /// A purge task was lost: the next start sweeps all trees.
     pub tasks_lost: AtomicBool,
 }
@@ -33,10 +41,17 @@ impl Core {
             kernel,
             catalog,
             background: Bell::default(),
+            reclaim: Bell::default(),
+            watcher: Watcher::default(),
             unfinished: Mutex::new(Vec::new()),
-            reclaim: AtomicBool::new(false),
             tasks_lost: AtomicBool::new(false),
         }
+    }
+
+    /// Tells all background threads to stop.
+    pub fn stop_background(&self) {
+        self.background.stop();
+        self.reclaim.ring();
     }
 
     /// [`Error::LockWaitTimeout`] if a transaction that could not be rolled back has locked the table.
@@ -62,7 +77,7 @@ impl Core {
     }
 }
 
-/// Wakes the background thread, and tells it to stop.
+/// Wakes a background thread, and may tell all of them to stop.
 #[derive(Default)]
 pub(crate) struct Bell {
     rung: Mutex<bool>,

@@ -475,7 +475,6 @@ impl Drop for Ddl {
         if self.temporary && self.made.is_empty() {
             return;
         }
-        self.core.reclaim.store(true, Ordering::Release);
-        self.core.background.ring();
+        self.core.reclaim.ring();
     }
 }

@@ -1,8 +1,9 @@
 //! The engine as a whole: opening and closing a data directory, and what hangs off it.
 
+use crate::background::Background;
 use crate::build::OnlineBuild;
 use crate::catalog::Catalog;
-use crate::core::Core;
+use crate::core::{Core, FROZEN, NO_PURGE};
 use crate::ddl::{Ddl, TABLE_NAMES};
 use crate::disk::Disk;
 use crate::disk::counted::Files;
@@ -13,7 +14,8 @@ use crate::ids::{Isolation, Lsn, PAGE_SIZE, TableId, TxnId};
 use crate::kernel::{Counter, HistoryExcess, HistoryLimits, Kernel, ViewInfo};
 use crate::lock::{DeadlockInfo, LockInfo, LockWaitInfo, TransactionInfo};
 use crate::log::OnFailure;
-use crate::mvcc::{HotRow, SAMPLE_EVERY};
+use crate::mvcc::HotRow;
+use crate::progress::WorkProgress;
 use crate::purge::{self, Purge};
 use crate::sabotage::breaks;
 use crate::schema::IndexSchema;
@@ -25,24 +27,12 @@ use crate::transaction::{self, Transaction};
 use crate::tree;
 use crate::undo;
 use crate::{Event, tally};
-use parking_lot::Mutex;
 use std::io::ErrorKind;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How often the archive of the log is brought up to date.
-const ARCHIVE_EVERY: Duration = Duration::from_secs(1);
-/// How often it is said that it cannot be.
-const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
-/// How long after a panic a background thread's work is begun again.
-const RESTART_AFTER: Duration = Duration::from_secs(1);
-/// The levels of [`Config::force_recovery`] from which on nothing is purged, and nothing on the disk is changed.
-const NO_PURGE: u8 = 2;
-const FROZEN: u8 = 3;
 /// How often [`Engine::write`] runs its closure.
 const WRITE_RUNS_MAX: u32 = 10;
 /// Memory for locks, in bytes, beside a small pool.
@@ -63,7 +53,8 @@ pub struct Config {
     pub lock_memory_bytes: Option<u64>,
     /// Memory for log records that are not written yet. Default: 16 MiB.
     pub log_buffer_bytes: u64,
-    /// 1: a commit is on disk before it is acknowledged. 2: it is with the operating system. 0: neither; once a second.
+    /// 1: a commit is on disk before it is acknowledged. 2: it is with the operating system. 0: neither; once a second, or as often as
+    /// [`Engine::set_flush_log_every`] says.
     pub flush_at_trx_commit: u8,
     /// Files are read and written past the page cache of the operating system. Default: true.
     pub o_direct: bool,
@@ -231,99 +222,11 @@ pub struct Engine {
     background: Arc<Background>,
 }
 
-struct Background {
-    core: Arc<Core>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-impl Background {
-    /// Purge, and the clock: a round of purge may take long, and moments are asked for to a tenth of a second.
-    fn start(
-        config: &Config,
-        core: &Arc<Core>,
-        purge: &Arc<Purge>,
-        scrub: &Arc<Scrub>,
-        sweep_below: Option<TxnId>,
-    ) -> Result<Background> {
-        let background = Background {
-            core: core.clone(),
-            threads: Mutex::default(),
-        };
-        let spawn = |name: &'static str, run: Box<dyn Fn() + Send>| -> Result<()> {
-            let core = core.clone();
-            let run = move || run_for_ever(&core, name, &*run);
-            let thread = std::thread::Builder::new().name(name.into()).spawn(run);
-            let thread = thread.map_err(|error| {
-                std::io::Error::new(error.kind(), format!("starting the thread {name}: {error}"))
-            })?;
-            background.threads.lock().push(thread);
-            Ok(())
-        };
-        let (purge, for_clock) = (purge.clone(), core.clone());
-        if config.force_recovery < NO_PURGE {
-            spawn("tidemark-purge", Box::new(move || purge.run(sweep_below)))?;
-        }
-        let watch_the_clock = move || {
-            while !for_clock.background.is_stopped() {
-                for_clock.kernel.mvcc.sample_tide();
-                std::thread::park_timeout(SAMPLE_EVERY);
-            }
-        };
-        spawn("tidemark-clock", Box::new(watch_the_clock))?;
-        let (scrub, for_scrub) = (scrub.clone(), core.clone());
-        spawn("tidemark-scrub", Box::new(move || scrub.run(&for_scrub)))?;
-        if config.log_archive.is_some() {
-            let core = core.clone();
-            spawn("tidemark-archive", Box::new(move || archive_the_log(&core)))?;
-        }
-        Ok(background)
-    }
-
-    fn stop(&self) {
-        self.core.background.stop();
-        for thread in self.threads.lock().drain(..) {
-            thread.thread().unpark();
-            // A panic there has said its reason already.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Keeps the archive of the log about a second behind it.
-fn archive_the_log(core: &Core) {
-    let mut complained: Option<Instant> = None;
-    while !core.background.is_stopped() {
-        if let Err(error) = core.kernel.store.archive_log()
-            && complained.is_none_or(|at| at.elapsed() > COMPLAIN_EVERY)
-        {
-            ::log::error!("archiving the log: {error}");
-            complained = Some(Instant::now());
-        }
-        std::thread::park_timeout(ARCHIVE_EVERY);
-    }
-}
-
-/// Runs a background thread's work until it returns. If it panics, it is run again: purge and the clock have nothing half done
-/// that a next round would not find, and without them versions would pile up unseen. (A panic within a mini-transaction ends
-/// the process.)
-fn run_for_ever(core: &Core, name: &str, run: &dyn Fn()) {
-    while catch_unwind(AssertUnwindSafe(run)).is_err() && !core.background.is_stopped() {
-        ::log::error!("{name} has failed, and is started again");
-        std::thread::park_timeout(RESTART_AFTER);
-    }
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
 pub(crate) struct Opened {
     pub core: Arc<Core>,
     pub was_clean: bool,
     /// Writers below are of former runs.
-    next: TxnId,
+    pub next: TxnId,
 }
 
 /// The ops that redo must know.
@@ -443,7 +346,8 @@ impl Engine {
         let sweep_below = core.needs_sweep()?.then_some(next);
         let purge = Arc::new(Purge::new(core.clone(), config.purge_threads));
         let scrub = Arc::new(Scrub::default());
-        let background = Arc::new(Background::start(&config, &core, &purge, &scrub, sweep_below)?);
+        let archives = config.log_archive.is_some();
+        let background = Arc::new(Background::start(&core, &purge, &scrub, archives, sweep_below)?);
         Ok(Engine {
             core,
             purge,
@@ -593,6 +497,12 @@ impl Engine {
         self.core.kernel.store.log().set_flush_at_trx_commit(mode);
     }
 
+    /// How often what commits have not waited for is flushed to disk, at [`Config::flush_at_trx_commit`] 0 and 2. Default: once a
+    /// second.
+    pub fn set_flush_log_every(&self, every: Duration) {
+        self.background.set_flush_every(every);
+    }
+
     /// Changes [`Config::max_dirty_pages_pct`] of the running engine.
     pub fn set_max_dirty_pages_pct(&self, pct: f64) {
         self.core.kernel.store.set_max_dirty_pages_pct(pct);
@@ -667,6 +577,16 @@ impl Engine {
     pub fn set_undo_retention(&self, retention: Duration) {
         self.core.kernel.history.set_retention(retention);
         self.core.background.ring();
+    }
+
+    /// Has `observer` told, several times a second and by the thread that does the work, how far the engine is with what it does by
+    /// itself: once that has gone on for `after`, and with `None` when it is over.
+    pub fn set_on_long_work(
+        &self,
+        after: Duration,
+        observer: impl Fn(Option<WorkProgress>) + Send + 'static,
+    ) {
+        self.core.watcher.set(after, Box::new(observer));
     }
 
     /// The last deadlock that was found and broken.
@@ -781,7 +701,6 @@ mod tests {
     use crate::{
         Column, ColumnType, Datum, Flow, IndexSchema, Keep, KeyPart, KeyRange, RangeScan, Read, RowView,
     };
-    use std::cell::Cell;
 
     fn config(disk: &SimDisk) -> Config {
         let mut config = Config::new("");
@@ -885,25 +804,5 @@ mod tests {
             )
             .unwrap();
         assert_eq!(rows, 0, "the row was not committed");
-    }
-
-    #[test]
-    fn background_work_that_panics_is_begun_again() {
-        let opened = open_core(&config(&SimDisk::new(7)), true).unwrap();
-        let runs = Cell::new(0);
-        let fails_once = || {
-            runs.set(runs.get() + 1);
-            assert!(runs.get() > 1, "the first run fails");
-        };
-        run_for_ever(&opened.core, "a thread", &fails_once);
-        assert_eq!(runs.get(), 2);
-
-        // But not while the engine stops.
-        opened.core.background.stop();
-        run_for_ever(&opened.core, "a thread", &|| {
-            runs.set(runs.get() + 1);
-            panic!("each run fails");
-        });
-        assert_eq!(runs.get(), 3);
     }
 }

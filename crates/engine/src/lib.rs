@@ -59,6 +59,7 @@
 //! ```text
 //! backup, check
 //! engine
+//! background
 //! scrub
 //! ddl
 //! build
@@ -67,6 +68,7 @@
 //! transaction
 //! undo
 //! core
+//! progress
 //! catalog
 //! table
 //! garbage
@@ -87,6 +89,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod background;
 mod backup;
 mod build;
 mod bytes;
@@ -104,6 +107,7 @@ mod lock;
 pub mod museum;
 mod mvcc;
 mod pool_pages;
+mod progress;
 mod purge;
 mod sabotage;
 mod schema;
@@ -136,6 +140,7 @@ pub use lock::{
 };
 pub use mvcc::HotRow;
 pub use pool_pages::{PageContent, PageInPool, page_type};
+pub use progress::{LongWork, WorkProgress};
 pub use schema::{
     Column, ColumnType, Datum, Element, IndexSchema, KeyPart, ROW_VERSIONS_MAX, RowBuf, TableSchema, Values,
 };

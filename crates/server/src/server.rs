@@ -20,7 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tidemark_sql::accounts::Refusal;
 use tidemark_sql::error::depth;
-use tidemark_sql::{Database, SqlError};
+use tidemark_sql::{Database, SERVER_ID, SqlError};
 
 /// How long a stop waits for statements that do not notice.
 const STOP_WAIT: Duration = Duration::from_secs(20);
@@ -85,7 +85,7 @@ impl Server {
             authenticator: Authenticator::new(Arc::clone(&database)),
             tls,
             gate: Arc::default(),
-            next_id: AtomicU64::new(1),
+            next_id: AtomicU64::new(SERVER_ID + 1),
             stopping: AtomicBool::new(false),
             database,
         });

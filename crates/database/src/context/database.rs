@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tidemark_engine::disk::Disk;
 use tidemark_engine::disk::real::RealDisk;
 use tidemark_engine::waits::{self, Wait, WaitSum};
@@ -95,6 +95,8 @@ pub struct Database {
     pub components: Components,
     /// Ends statements that run longer than `max_execution_time`.
     pub statement_timer: Timer,
+    /// What the engine does by itself, if it takes long, as sessions see it: [`Process::of_server`].
+    pub own_work: Process,
     /// When the server was started.
     pub started: Tick,
 }
@@ -205,6 +207,7 @@ impl Database {
             statement_timer: Timer::default(),
             traffic_before: TrafficBefore::default(),
             public_key: OnceLock::new(),
+            own_work: Process::of_server(),
             started: Tick::now(),
         });
         database.modes.force_recovery(u64::from(force_recovery));
@@ -251,6 +254,14 @@ impl Database {
                 .map_err(|why| SqlError::unknown(format!("tidemark_otlp_endpoint = {url}: {why}")))?;
         }
         self.engine.set_deadlock_detect(on("innodb_deadlock_detect"));
+        // Given to the engine when it was opened, but what SET PERSIST has stored was not known then.
+        self.engine
+            .set_flush_at_trx_commit(globals.u64("innodb_flush_log_at_trx_commit") as u8);
+        if let Some(Setting::Float(pct)) = globals.by_name("innodb_max_dirty_pages_pct") {
+            self.engine.set_max_dirty_pages_pct(pct);
+        }
+        let flush_every = Duration::from_secs(globals.u64("innodb_flush_log_at_timeout"));
+        self.engine.set_flush_log_every(flush_every);
         self.engine.set_scrub_rate(globals.u64("tidemark_scrub_rate"));
         let seen = Arc::downgrade(self);
         self.engine.set_on_damage(move |damage| {

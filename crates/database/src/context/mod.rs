@@ -50,7 +50,7 @@ pub use database::{Database, collator};
 pub use deadlocks::Deadlock;
 pub use handlers::{Handlers, OpenTable, Place};
 pub use options::Options;
-pub use process::{Process, SessionSnapshot};
+pub use process::{Process, SERVER_ID, SessionSnapshot};
 pub use query_attributes::QueryAttributes;
 pub use roles::{Acting, RightsAt};
 pub use sink::{Discard, OkInfo, ResultSink, status};

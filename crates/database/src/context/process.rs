@@ -93,6 +93,9 @@ pub struct Current {
     view_opened_by: Vec<u8>,
 }
 
+/// The number of the server's own work among those of connections, which are counted from the next one on.
+pub const SERVER_ID: u64 = 1;
+
 /// How long a work must have gone on for its end to be foreseen.
 const FORESEEN_FROM_S: u64 = 3;
 
@@ -206,6 +209,11 @@ impl Process {
             victim_of: Mutex::default(),
             beside: Mutex::default(),
         }
+    }
+
+    /// The server's own work: no session, and without transactions.
+    pub fn of_server() -> Process {
+        Process::new(SERVER_ID, "system user", String::new(), 0, Arc::default(), None)
     }
 
     /// The numbers under which the engine knows its transactions.

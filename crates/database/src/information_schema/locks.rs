@@ -4,7 +4,7 @@
 use super::setup::yes_or_no;
 use crate::accounts::Privileges;
 use crate::context::process::Process;
-use crate::context::{SessionSnapshot, SessionState};
+use crate::context::{SERVER_ID, SessionSnapshot, SessionState};
 use crate::dictionary::TableDef;
 use crate::error::Result;
 use crate::monitor::{LockNames, lock_id, sessions_by_owner, transaction_id};
@@ -36,7 +36,7 @@ fn thread(sessions: &HashMap<u64, Arc<Process>>, owner: u64) -> Value {
 
 /// A transaction's number, if the session may know of it: its own, or all with the PROCESS privilege.
 pub(super) struct Visible<'s> {
-    state: &'s SessionState,
+    pub(super) state: &'s SessionState,
     pub(super) sessions: HashMap<u64, Arc<Process>>,
     everybody: bool,
 }
@@ -48,6 +48,10 @@ impl Visible<'_> {
             sessions: sessions_by_owner(&state.database),
             everybody: state.has_global(Privileges::PROCESS),
         }
+    }
+
+    pub(super) fn sees_everybody(&self) -> bool {
+        self.everybody
     }
 
     pub(super) fn sees(&self, owner: u64) -> bool {
@@ -136,15 +140,15 @@ pub fn threads(state: &SessionState) -> Made {
     let rows = crate::show::server::processes(state, true);
     let sessions = state.database.sessions.lock().clone();
     let row = |process: Vec<Value>| {
-        let mut row = vec![
-            process[0].clone(),
-            string("thread/sql/one_connection"),
-            string("FOREGROUND"),
-        ];
         let session = match process[0] {
             Value::UInt(id) => sessions.get(&id),
             _ => None,
         };
+        let (name, kind) = match process[0] {
+            Value::UInt(SERVER_ID) => ("thread/innodb/srv_purge_thread", "BACKGROUND"),
+            _ => ("thread/sql/one_connection", "FOREGROUND"),
+        };
+        let mut row = vec![process[0].clone(), string(name), string(kind)];
         let os_thread = session.map(|session| session.os_thread.load(Ordering::Relaxed));
         let watched = session.map_or(Watched::FULLY, |session| session.watched());
         row.extend(process);

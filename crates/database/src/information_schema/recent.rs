@@ -11,7 +11,7 @@ use crate::types::Value;
 
 type Made = Result<Vec<Vec<Value>>>;
 
-/// A row of each session, by their numbers, in which the engine's number for the session leads to its process; `row` has none for some.
+/// A row of each session, and of the server's own work, by their numbers, in which the engine's number for the session leads to its process; `row` has none for some.
 pub(super) fn current(visible: &Visible, row: impl Fn(u64, &Process) -> Option<Vec<Value>>) -> Made {
     let mut rows = Vec::new();
     for (owner, process) in &visible.sessions {
@@ -20,18 +20,24 @@ pub(super) fn current(visible: &Visible, row: impl Fn(u64, &Process) -> Option<V
             rows.extend(row(*owner, process).map(|row| (process.id, row)));
         }
     }
+    if visible.sees_everybody() {
+        let own_work = &visible.state.database.own_work;
+        rows.extend(row(own_work.owners()[0], own_work).map(|row| (own_work.id, row)));
+    }
     rows.sort_by_key(|(session, _)| *session);
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// A row of each event in the histories of all sessions.
+/// A row of each event in the histories of all sessions, and in that of the server's own work.
 pub(super) fn history<T>(
     state: &SessionState,
     of: impl Fn(&Current) -> &Recent<T>,
     row: impl Fn(u64, &T) -> Vec<Value>,
 ) -> Made {
     let mut rows = Vec::new();
-    for process in state.database.sessions.lock().values() {
+    let sessions = state.database.sessions.lock();
+    let own_work = std::iter::once(&state.database.own_work);
+    for process in own_work.chain(sessions.values().map(|session| &**session)) {
         process.with_current(|current| {
             let events = of(current).history();
             rows.extend(events.map(|event| row(process.id, event)));

@@ -92,13 +92,17 @@ pub(super) fn put(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, account: &Accou
 
 pub fn by_event_name(state: &SessionState) -> Made {
     let mut rows = Vec::new();
-    put(&mut rows, Vec::new(), &of_all(state));
+    let mut all = of_all(state);
+    state.database.own_work.add_to(&mut all);
+    put(&mut rows, Vec::new(), &all);
     Ok(rows)
 }
 
 pub fn by_thread(state: &SessionState) -> Made {
     let mut rows = Vec::new();
-    for process in state.database.sessions.lock().values() {
+    let sessions = state.database.sessions.lock();
+    let own_work = std::iter::once(&state.database.own_work);
+    for process in own_work.chain(sessions.values().map(|session| &**session)) {
         let mut own = AccountSums::default();
         process.add_to(&mut own);
         put(&mut rows, vec![Value::UInt(process.id)], &own);

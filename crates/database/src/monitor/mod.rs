@@ -13,6 +13,7 @@ pub mod memory;
 pub mod refused;
 pub(crate) mod status;
 pub mod waiting;
+pub mod work;
 
 use crate::context::{Database, Deadlock, Process, SessionSnapshot};
 use crate::dictionary::TableDef;
@@ -185,6 +186,7 @@ fn show_row_id(value: Datum, out: &mut String) {
 pub fn start(database: &Arc<Database>) {
     watch_deadlocks(database);
     history::watch(database);
+    work::watch(database);
     history::apply(database);
     memory::apply(database);
 }

@@ -28,13 +28,18 @@ pub fn processes(state: &SessionState, full: bool) -> Vec<Vec<Value>> {
     let sessions: Vec<_> = state.database.sessions.lock().values().cloned().collect();
     let waiting = state.database.dictionary().locks().waiting_states();
     let mut rows = Vec::new();
-    for process in sessions {
+    let own_work = &state.database.own_work;
+    let own_work = own_work
+        .with_current(|current| current.running)
+        .then_some(own_work);
+    for process in sessions.iter().map(|session| &**session).chain(own_work) {
+        let is_own = std::ptr::eq(process, &state.database.own_work);
         let (user, host) = process.user();
         if !everybody && user != state.info.user {
             continue;
         }
         rows.push(process.with_current(|current| {
-            let statement = current.running.then(|| {
+            let statement = (current.running && !is_own).then(|| {
                 let text = current.text();
                 let text = String::from_utf8_lossy(&text);
                 match full {

@@ -67,6 +67,12 @@ stages! {
     CopyVerify = "stage/innodb/clone (verify)", "Verifying the copy";
     /// A file's lines become rows.
     Load = "stage/sql/load data", "Loading data";
+    /// The engine frees the pages of tables and indexes that were dropped.
+    Freeing = "stage/innodb/purge (dropped tables)", "Freeing dropped tables";
+    /// The engine searches, after a crash, for pages of tables that were never finished.
+    Searching = "stage/innodb/recovery (stray pages)", "Searching for stray pages";
+    /// The engine removes, after a crash, rows that were deleted before it.
+    Sweeping = "stage/innodb/recovery (deleted rows)", "Removing deleted rows";
 }
 
 impl Stage {

@@ -22,7 +22,6 @@ use crate::table::{Building, EntryHead, Flow, Keep, KeyRange, Phase, RangeScan, 
 use crate::transaction::Transaction;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Rows read in one go.
 const ROWS_AT_ONCE: u64 = 4096;
@@ -416,7 +415,6 @@ impl Drop for OnlineBuild {
             index.building.set(Phase::Abandoned);
         }
         self.release(&indexes);
-        self.core.reclaim.store(true, Ordering::Release);
-        self.core.background.ring();
+        self.core.reclaim.ring();
     }
 }

@@ -19,11 +19,10 @@ mod tasks;
 
 pub(crate) use reclaim::reclaim_chains;
 
-use self::reclaim::{reclaim, sweep};
 use self::tasks::Batch;
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::ids::{Lsn, TxnId};
+use crate::ids::Lsn;
 use crate::kernel::Kernel;
 use crate::mvcc::{self, PurgeItem, TidePoint, VersionBuffer};
 use crate::table::OUTSIDE;
@@ -85,16 +84,10 @@ impl Purge {
         }
     }
 
-    /// Runs until the engine's bell rings for the stop. With `sweep_below`, first removes the entries that writers
-    /// below that id left marked deleted.
-    pub fn run(&self, sweep_below: Option<TxnId>) {
+    /// Runs until the engine's bell rings for the stop.
+    pub fn run(&self) {
         let core = &*self.core;
-        let mut flushed = Instant::now();
-        report("freeing", reclaim(core, sweep_below.is_some()));
-        if let Some(below) = sweep_below {
-            // The sweep is the last step: its completion says that nothing of the crash is left.
-            report("sweeping", sweep(core, below));
-        }
+        let mut tidied = Instant::now();
         while !core.background.is_stopped() {
             let round = self.round(false);
             let pause = match round {
@@ -102,19 +95,10 @@ impl Purge {
                 _ => PAUSE,
             };
             report("purging", round.map(|_| ()));
-            if core.reclaim.swap(false, Ordering::AcqRel) {
-                report("freeing", reclaim(core, false));
-            }
-            if flushed.elapsed() >= SECOND {
+            if tidied.elapsed() >= SECOND {
                 transaction::finish_unfinished(core);
-                // Commits that did not wait to be durable, and rollbacks, leave the flush of their records to this
-                // thread.
-                let log = core.kernel.store.log();
-                if log.flushed() < log.tail() {
-                    report("flushing the log", log.flush_all());
-                }
                 report("giving room back", core.kernel.store.trim_scratch());
-                flushed = Instant::now();
+                tidied = Instant::now();
             }
             core.background.wait(pause);
         }
@@ -211,7 +195,7 @@ impl Purge {
 }
 
 /// An error here belongs to no statement: logs it. The next round tries again.
-fn report<E: std::fmt::Display>(doing: &str, done: Result<(), E>) {
+pub(crate) fn report<E: std::fmt::Display>(doing: &str, done: Result<(), E>) {
     if let Err(error) = done {
         ::log::error!("{doing} failed: {error}");
     }

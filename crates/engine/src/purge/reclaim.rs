@@ -1,14 +1,84 @@
 //! Frees what an earlier run left behind: entries marked deleted whose purge tasks are lost, trees and chains that no
-//! table has.
+//! table has; and, while the engine runs, the trees of what is dropped.
+//!
+//! A large tree, and the sweep after a crash, take minutes. So this has a thread beside purge's, lest history grow meanwhile. The
+//! two may meet:
+//!
+//! - *In a tree that is freed.* Nobody uses it: its table was dropped, or has another handle without it, before it is listed
+//!   ([`Catalog::trees_to_free`](crate::catalog::Catalog::trees_to_free)). But a round of purge that had begun before may still work with
+//!   a handle that it looked up then. Therefore freeing waits, once it has the list, until the round under way is over; those that
+//!   come later look tables up anew and do not find it.
+//! - *In a tree that is swept.* Both look for entries that are marked deleted by a writer that all views see, and remove them under
+//!   the latch of their leaf: whoever comes second finds nothing. Purge's own threads meet in the same way.
+//! - *In a chain.* [`Garbage::free_chain`](crate::garbage::Garbage::free_chain) compares what it has read with what is there once its
+//!   entry in the list is latched.
+//!
+//! What is stopped in the middle, by the engine's end or a crash, is smaller and still in the list; the sweep's mark in the superblock
+//! goes away when all of it is done.
 
+use super::{Purge, report};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::garbage::{GarbageTree, RowParts};
 use crate::ids::{IndexId, PageId, TxnId};
+use crate::progress::{LongWork, Watched};
 use crate::table::{DELETED, Head, OUTSIDE, first_page, row_of, row_version};
 use crate::tree::{Tree, overflow_owner};
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
+
+impl Purge {
+    /// Frees what is to be freed until the engine stops. With `sweep_below`, first removes the entries that writers below that
+    /// id left marked deleted.
+    pub fn run_reclaim(&self, sweep_below: Option<TxnId>) {
+        let core = &*self.core;
+        report("freeing", self.reclaim(sweep_below.is_some()));
+        if let Some(below) = sweep_below {
+            // The sweep is the last step: its completion says that nothing of the crash is left.
+            report("sweeping", sweep(core, below));
+        }
+        while !core.background.is_stopped() {
+            core.reclaim.wait(Duration::MAX);
+            if !core.background.is_stopped() {
+                report("freeing", self.reclaim(false));
+            }
+        }
+    }
+
+    /// Frees the trees that no table has. After a crash, a table may have been under construction, with overflow pages
+    /// written for rows that never got into its tree; or it may have been a temporary one, with rows whose overflow pages
+    /// recovery has freed, as their transaction had not ended. So with `after_crash` rows are not asked for theirs: they are
+    /// searched for.
+    fn reclaim(&self, after_crash: bool) -> Result<()> {
+        let core = &*self.core;
+        let trees = core.catalog.trees_to_free()?;
+        // See the module's head.
+        drop(self.rounds.lock());
+        let mut done = Ok(());
+        let mut emptied = Vec::new();
+        let leaves = |tree: &GarbageTree| tree_of(core, tree).estimate_leaves().unwrap_or(1);
+        let mut watched = core
+            .watcher
+            .begin(LongWork::Freeing, trees.iter().map(leaves).sum());
+        for garbage in trees {
+            // One that is damaged keeps no other from being freed.
+            match free_tree(core, &garbage, after_crash, &mut watched) {
+                Ok(false) => return done,
+                Ok(true) if after_crash && may_have_strays(&garbage) => emptied.push(garbage),
+                Ok(true) => done = done.and(core.catalog.garbage.forget_tree(&garbage)),
+                Err(error) => done = done.and(Err(error)),
+            }
+        }
+        drop(watched);
+        if free_strays(core, &emptied)? {
+            for garbage in &emptied {
+                done = done.and(core.catalog.garbage.forget_tree(garbage));
+            }
+        }
+        done
+    }
+}
 
 /// Removes all entries that were marked deleted when the engine stopped, by writers below the id `below`.
 pub(super) fn sweep(core: &Core, below: TxnId) -> Result<()> {
@@ -16,7 +86,11 @@ pub(super) fn sweep(core: &Core, below: TxnId) -> Result<()> {
     if core.background.is_stopped() {
         return Ok(());
     }
-    for table in core.catalog.tables() {
+    let tables = core.catalog.tables();
+    let trees = tables.iter().flat_map(|table| table.indexes.iter());
+    let leaves = trees.map(|index| index.tree.estimate_leaves().unwrap_or(1)).sum();
+    let mut watched = core.watcher.begin(LongWork::Sweeping, leaves);
+    for table in tables {
         // Nothing of a former run is in an index that is being built.
         for n in (0..=table.schema().secondary.len()).rev() {
             let mut from = Vec::new();
@@ -24,10 +98,14 @@ pub(super) fn sweep(core: &Core, below: TxnId) -> Result<()> {
                 if core.background.is_stopped() {
                     return Ok(());
                 }
+                watched.step();
                 let (keys, next) = table.deleted_in_leaf(n, &from, &gone)?;
                 match table.remove_deleted(&core.kernel, n, &keys, &gone) {
                     // The definition has changed, and with it perhaps the number of the index: from the beginning.
-                    Err(Error::TableGone) => return sweep(core, below),
+                    Err(Error::TableGone) => {
+                        drop(watched);
+                        return sweep(core, below);
+                    }
                     done => done?,
                 }
                 match next {
@@ -38,29 +116,6 @@ pub(super) fn sweep(core: &Core, below: TxnId) -> Result<()> {
         }
     }
     core.set_needs_sweep(false)
-}
-
-/// Frees the trees that no table has. After a crash, a table may have been under construction, with overflow pages
-/// written for rows that never got into its tree; or it may have been a temporary one, with rows whose overflow pages recovery
-/// has freed, as their transaction had not ended. So with `after_crash` rows are not asked for theirs: they are searched for.
-pub(super) fn reclaim(core: &Core, after_crash: bool) -> Result<()> {
-    let mut done = Ok(());
-    let mut emptied = Vec::new();
-    for garbage in core.catalog.trees_to_free()? {
-        // One that is damaged keeps no other from being freed.
-        match free_tree(core, &garbage, after_crash) {
-            Ok(false) => return done,
-            Ok(true) if after_crash && may_have_strays(&garbage) => emptied.push(garbage),
-            Ok(true) => done = done.and(core.catalog.garbage.forget_tree(&garbage)),
-            Err(error) => done = done.and(Err(error)),
-        }
-    }
-    if free_strays(core, &emptied)? {
-        for garbage in &emptied {
-            done = done.and(core.catalog.garbage.forget_tree(garbage));
-        }
-    }
-    done
 }
 
 /// Frees every chain in the garbage list whose obsoleting transaction has ended for good. Called at the start, before
@@ -77,10 +132,21 @@ pub(crate) fn reclaim_chains(core: &Core) -> Result<()> {
     Ok(())
 }
 
+fn tree_of(core: &Core, garbage: &GarbageTree) -> Tree {
+    Tree::new(Arc::clone(&core.kernel.store), garbage.index, garbage.root)
+}
+
 /// Frees the pages of a tree but for its root. Returns false if the engine stops before its end: the next start goes on.
-fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<bool> {
-    let go_on = || !core.background.is_stopped();
-    let tree = Tree::new(Arc::clone(&core.kernel.store), garbage.index, garbage.root);
+fn free_tree(
+    core: &Core,
+    garbage: &GarbageTree,
+    after_crash: bool,
+    watched: &mut Watched<'_>,
+) -> Result<bool> {
+    let mut go_on = || {
+        watched.step();
+        !core.background.is_stopped()
+    };
     let chains = |_: &[u8], value: &[u8], firsts: &mut Vec<PageId>| {
         // The chains of a deleted row are in the list by themselves.
         let flags = Head::of(value).flags;
@@ -94,13 +160,13 @@ fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<bo
             firsts.extend(outside.filter_map(|(_, r)| first_page(r)));
         }
     };
-    if !tree.free_all(chains, go_on)? {
+    if !tree_of(core, garbage).free_all(chains, &mut go_on)? {
         return Ok(false);
     }
     for (first, index) in core.catalog.garbage.chains()? {
         if index == garbage.index {
             core.catalog.garbage.free_chain(first, &|_| true)?;
-            if !go_on() {
+            if core.background.is_stopped() {
                 return Ok(false);
             }
         }
@@ -121,7 +187,10 @@ fn free_strays(core: &Core, trees: &[GarbageTree]) -> Result<bool> {
         return Ok(true);
     }
     let store = &core.kernel.store;
-    for page in (1..store.file_pages()).map(PageId) {
+    let pages = store.file_pages();
+    let mut watched = core.watcher.begin(LongWork::Searching, pages.into());
+    for page in (1..pages).map(PageId) {
+        watched.step();
         if core.background.is_stopped() {
             return Ok(false);
         }

@@ -71,12 +71,22 @@ impl Tree {
 
     /// About how many entries there are.
     pub fn estimate_all(&self) -> Result<u64> {
+        self.estimate_above(0)
+    }
+
+    /// About how many leaves there are.
+    pub fn estimate_leaves(&self) -> Result<u64> {
+        self.estimate_above(1)
+    }
+
+    /// About how many nodes there are at a level, counted from 0 for the entries of leaves.
+    fn estimate_above(&self, levels: usize) -> Result<u64> {
         // The product of the counts along a random path has the number of entries as its mean (Knuth, *Estimating
         // the efficiency of backtrack programs*, 1975).
         let mut sum = 0.0;
         for seed in 0..PROBES {
             let path = self.path(Probe::Scattered(seed))?;
-            let product: f64 = path.turns[..path.len]
+            let product: f64 = path.turns[..path.len - levels]
                 .iter()
                 .map(|turn| turn.count as f64)
                 .product();

@@ -13,6 +13,7 @@ use crate::parse::ast::{self, Expr, ScopeKeyword, SetItem};
 use crate::plan::statement::HIDDEN_VARIABLE;
 use crate::types::{Charset, Collation, Value};
 use crate::variables::{self, DEFS, Kind, Setting, check_settable, find, persist};
+use std::time::Duration;
 
 impl Session {
     pub(super) fn set(&mut self, items: &[SetItem], params: &[Value]) -> Result<Answer> {
@@ -363,6 +364,9 @@ impl Session {
             ("innodb_print_all_deadlocks", setting) => database.deadlocks.set_print_all(setting.as_bool()),
             ("innodb_flush_log_at_trx_commit", setting) => {
                 engine.set_flush_at_trx_commit(setting.as_u64() as u8)
+            }
+            ("innodb_flush_log_at_timeout", setting) => {
+                engine.set_flush_log_every(Duration::from_secs(setting.as_u64()))
             }
             (
                 "innodb_max_purge_lag"

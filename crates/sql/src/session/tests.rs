@@ -9,9 +9,10 @@ mod online;
 mod plans;
 mod shapes;
 mod temporary;
+mod work;
 
 use super::Session;
-use crate::context::{ConnectInfo, Database, OkInfo, Options, ResultSink, capability, status};
+use crate::context::{ConnectInfo, Database, OkInfo, Options, ResultSink, SERVER_ID, capability, status};
 use crate::error::Result;
 use crate::types::{ColumnMeta, Date, DateTime, Time};
 use std::path::PathBuf;
@@ -108,7 +109,7 @@ impl World {
         let mut world = World {
             database: None,
             dir,
-            next_id: AtomicU64::new(1),
+            next_id: AtomicU64::new(SERVER_ID + 1),
         };
         world.open();
         let mut root = world.root();

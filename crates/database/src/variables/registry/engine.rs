@@ -82,6 +82,7 @@ pub(super) const DEFS: &[Def] = &[
         uint(262_144, 4_294_967_295),
         "16777216",
     ),
+    def("innodb_flush_log_at_timeout", Global, true, uint(1, 2700), "1"),
     def("innodb_flush_log_at_trx_commit", Global, true, uint(0, 2), "1"),
     def(
         "innodb_flush_method",
@@ -286,13 +287,6 @@ pub(super) const DEFS: &[Def] = &[
         Bool,
         "ON",
         "checksums are always on",
-    ),
-    unused(
-        "innodb_flush_log_at_timeout",
-        Global,
-        uint(1, 2700),
-        "1",
-        NO_FILES,
     ),
     unused(
         "innodb_online_alter_log_max_size",

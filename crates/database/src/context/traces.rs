@@ -16,6 +16,10 @@ pub struct Trace {
     pub text: String,
     /// Bytes for which there was no room.
     pub missing: u64,
+    /// There are steps in it.
+    pub has_steps: bool,
+    /// So many of its last bytes, those missing included, close it.
+    pub closing: u64,
     /// The statement reads something that the account may not look into: neither is shown.
     pub hidden: bool,
 }
@@ -34,12 +38,15 @@ pub struct Traces {
     kept: VecDeque<Trace>,
     /// How many there were since the kept ones were chosen.
     seen: u64,
+    /// The last one is of the statement at hand, and goes on when that runs.
+    goes_on: bool,
 }
 
 impl Traces {
     /// A statement is about to be planned.
     pub fn begin(&mut self, statement: &[u8]) {
         self.statement = String::from_utf8_lossy(statement).into_owned();
+        self.goes_on = false;
     }
 
     /// The statement at hand.
@@ -76,7 +83,37 @@ impl Traces {
             let left = self.leaving(settings);
             self.kept.drain(..left.min(self.kept.len()));
         }
+        self.goes_on = !trace.hidden;
         self.kept.push_back(trace);
+    }
+
+    /// The statement at hand is about to run. Returns whether its trace has steps, and how many bytes those may have that follow; `None`:
+    /// it has no trace, or has run.
+    pub fn resume(&mut self, settings: &TraceSettings) -> Option<(bool, u64)> {
+        if !std::mem::take(&mut self.goes_on) {
+            return None;
+        }
+        let taken: u64 = self.kept.iter().map(Trace::len).sum();
+        let trace = self.kept.back()?;
+        // Of a text that is cut nothing more is shown.
+        let room = match trace.missing {
+            0 => settings.memory_max.saturating_sub(taken - trace.closing),
+            _ => 0,
+        };
+        Some((trace.has_steps, room))
+    }
+
+    /// Goes on with the last trace: this stands in place of what closes it.
+    pub fn go_on(&mut self, text: &str, missing: u64) {
+        let Some(trace) = self.kept.back_mut() else { return };
+        match trace.missing {
+            0 => {
+                trace.text.truncate(trace.text.len() - trace.closing as usize);
+                trace.text.push_str(text);
+                trace.missing = missing;
+            }
+            before => trace.missing = (before + missing).saturating_sub(trace.closing),
+        }
     }
 
     /// Those that are shown.
@@ -90,6 +127,7 @@ impl Traces {
     pub fn clear(&mut self) {
         self.kept.clear();
         self.seen = 0;
+        self.goes_on = false;
     }
 }
 
@@ -116,6 +154,8 @@ mod tests {
                         query: n.to_string(),
                         text: "{}".to_owned(),
                         missing: 0,
+                        has_steps: false,
+                        closing: 0,
                         hidden: false,
                     };
                     traces.add(trace, settings);

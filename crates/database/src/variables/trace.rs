@@ -16,6 +16,8 @@ pub struct TraceSettings {
     pub join_orders: bool,
     /// `range_optimizer`: the ranges of indexes that were considered are told.
     pub ranges: bool,
+    /// `repeated_subselect`: a subquery is told of each time that it runs.
+    pub repeated_subqueries: bool,
     /// `end_markers_in_json`: a closing bracket is followed by what it closes.
     pub end_markers: bool,
     /// The first that is kept; below 0, counted from the last.
@@ -38,6 +40,7 @@ impl Values {
             one_line: is_on(main, "one_line"),
             join_orders: is_on(features, "greedy_search"),
             ranges: is_on(features, "range_optimizer"),
+            repeated_subqueries: is_on(features, "repeated_subselect"),
             end_markers: uint(at_end_markers_in_json()) != 0,
             offset: match self.get(at_optimizer_trace_offset()) {
                 Setting::Int(offset) => *offset,

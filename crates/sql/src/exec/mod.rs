@@ -34,14 +34,16 @@ pub use statement::{Outcome, run};
 
 use crate::context::{Counter, SessionState};
 use crate::error::{Result, SqlError};
-use crate::expr::{Env, EvalCtx, Row, Subqueries};
+use crate::expr::{Env, EvalCtx, Expr, Row, Subqueries};
 use crate::plan::explain::measured::{Measured, Stage, meter};
+use crate::plan::trace::Tracer;
+use crate::plan::trace::run::Part;
 use crate::plan::{QueryPlan, TableScan};
 use crate::types::sort::sort_key;
 use crate::types::{CmpKind, SqlType, TypeKind, Val, Value};
-use spill::{KeptRows, KeyedRows, KeyedRowsBuilder, Room, Shares, copied};
+use spill::{KeptRows, KeyedRows, KeyedRowsBuilder, Room, Shares, Sorter, copied};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tidemark_engine::{Isolation, LockWait, Read, Transaction};
 
@@ -86,6 +88,25 @@ pub struct Exec<'a, 't> {
     read: Read,
     /// EXPLAIN ANALYZE: where the operators are measured.
     measured: Option<&'a Measured>,
+    /// Where it is told what is done; `None`: the statement is not traced.
+    trace: Option<&'a Tracer>,
+    /// The subqueries that have run, if they are told of.
+    told: RefCell<HashSet<usize>>,
+}
+
+/// Where it is told what becomes of the rows of a query.
+#[derive(Clone, Copy)]
+struct Telling<'q, 'a> {
+    trace: &'a Tracer,
+    query: &'q QueryPlan,
+    queries: &'a [QueryPlan],
+}
+
+impl Telling<'_, '_> {
+    /// What a sorter holds is about to be sorted.
+    fn sorts<'e>(&self, keys: impl Iterator<Item = (&'e Expr, bool)>, sorter: &Sorter) {
+        self.trace.sorts(self.query, self.queries, keys, sorter.told());
+    }
 }
 
 /// The values of a subquery's only column, by their sort keys.
@@ -126,7 +147,43 @@ impl<'a, 't> Exec<'a, 't> {
             hashes: RefCell::default(),
             read,
             measured: None,
+            trace: None,
+            told: RefCell::default(),
         }
+    }
+
+    fn telling<'q>(&self, query: &'q QueryPlan) -> Option<Telling<'q, 'a>> {
+        Some(Telling {
+            trace: self.trace?,
+            query,
+            queries: self.queries,
+        })
+    }
+
+    /// A subquery of an expression is told of until the part is dropped.
+    fn tell_subquery(&self, id: usize) -> Option<Part<'a>> {
+        let trace = self.trace?;
+        let is_first = self.told.borrow_mut().insert(id);
+        Some(match is_first || trace.repeats_subqueries() {
+            true => trace.runs_subquery(&self.queries[id]),
+            false => trace.silence(),
+        })
+    }
+
+    /// Runs a subquery of an expression.
+    fn subquery(&self, id: usize, scope: QueryScope, out: &mut dyn Output) -> Result<u64> {
+        let _part = self.tell_subquery(id);
+        self.query(&self.queries[id], scope, out)
+    }
+
+    /// The rows of a subquery of an expression that does not depend on the row around it.
+    fn subquery_rows(&self, id: usize, env: &Env) -> Result<Rc<KeptRows<'a>>> {
+        let is_new = || !self.results.borrow().contains_key(&id);
+        let _part = self
+            .trace
+            .filter(|_| is_new())
+            .and_then(|_| self.tell_subquery(id));
+        self.kept_rows(id, env, None)
     }
 
     /// An error if the statement was killed or has taken too much memory.
@@ -148,22 +205,19 @@ impl<'a, 't> Exec<'a, 't> {
     }
 
     /// The rows of a query that does not depend on an outer row.
-    fn kept_rows(&self, id: usize, env: &Env) -> Result<Rc<KeptRows<'a>>> {
+    fn kept_rows(&self, id: usize, env: &Env, name: Option<&str>) -> Result<Rc<KeptRows<'a>>> {
         if let Some(rows) = self.results.borrow().get(&id) {
             return Ok(Rc::clone(rows));
         }
-        let rows = Rc::new(self.all_rows(id, QueryScope { env, outer: None })?);
+        let rows = Rc::new(self.rows_of(&self.queries[id], QueryScope { env, outer: None }, name)?);
         self.results.borrow_mut().insert(id, Rc::clone(&rows));
         Ok(rows)
     }
 
-    fn all_rows(&self, id: usize, scope: QueryScope) -> Result<KeptRows<'a>> {
-        self.rows_of(&self.queries[id], scope)
-    }
-
-    /// All rows of a query.
-    pub fn rows_of(&self, query: &QueryPlan, scope: QueryScope) -> Result<KeptRows<'a>> {
+    /// All rows of a query, which the statement may have a name for.
+    pub fn rows_of(&self, query: &QueryPlan, scope: QueryScope, name: Option<&str>) -> Result<KeptRows<'a>> {
         self.session.count(Counter::CreatedTmpTables, 1);
+        let _part = self.trace.map(|trace| trace.materializes(query, name));
         let kept = meter(query, Stage::Kept);
         if let Some(measured) = self.measured {
             measured.begin(kept);
@@ -189,7 +243,7 @@ impl<'a, 't> Exec<'a, 't> {
         let (mut is_empty, mut has_null) = (true, false);
         let mut keys = KeyedRowsBuilder::new(self.room(), self.shares(), 0);
         let mut key = Vec::new();
-        self.kept_rows(id, env)?.for_each(&mut |row| {
+        self.subquery_rows(id, env)?.for_each(&mut |row| {
             match &row[0] {
                 Val::Null => has_null = true,
                 value => {
@@ -211,12 +265,13 @@ impl<'a, 't> Exec<'a, 't> {
         Ok(set)
     }
 
-    /// The rows of a subquery or derived table for an outer row.
-    fn rows_for(&self, id: usize, scope: QueryScope) -> Result<Rc<KeptRows<'a>>> {
-        if self.queries[id].outer.is_empty() {
-            self.kept_rows(id, scope.env)
+    /// The rows of a derived table for an outer row.
+    fn rows_for(&self, id: usize, scope: QueryScope, name: Option<&str>) -> Result<Rc<KeptRows<'a>>> {
+        let query = &self.queries[id];
+        if query.outer.is_empty() {
+            self.kept_rows(id, scope.env, name)
         } else {
-            Ok(Rc::new(self.all_rows(id, scope)?))
+            Ok(Rc::new(self.rows_of(query, scope, name)?))
         }
     }
 }
@@ -224,7 +279,7 @@ impl<'a, 't> Exec<'a, 't> {
 impl Subqueries for Exec<'_, '_> {
     fn row(&self, id: usize, ctx: &EvalCtx) -> Result<Option<Vec<Value>>> {
         if self.queries[id].outer.is_empty() {
-            let rows = self.kept_rows(id, ctx.env)?;
+            let rows = self.subquery_rows(id, ctx.env)?;
             return match rows.len() {
                 0 => Ok(None),
                 1 => Ok(rows.first().map(<[Value]>::to_vec)),
@@ -239,8 +294,8 @@ impl Subqueries for Exec<'_, '_> {
             found = Some(row.to_vec());
             Ok(true)
         });
-        self.query(
-            &self.queries[id],
+        self.subquery(
+            id,
             QueryScope {
                 env: ctx.env,
                 outer: Some(ctx.row),
@@ -261,8 +316,8 @@ impl Subqueries for Exec<'_, '_> {
             first = Some(row.to_vec());
             Ok(false)
         });
-        self.query(
-            &self.queries[id],
+        self.subquery(
+            id,
             QueryScope {
                 env: ctx.env,
                 outer: Some(ctx.row),
@@ -314,11 +369,11 @@ impl Subqueries for Exec<'_, '_> {
 
     fn for_each(&self, id: usize, ctx: &EvalCtx, f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()> {
         if self.queries[id].outer.is_empty() {
-            return self.kept_rows(id, ctx.env)?.for_each(f);
+            return self.subquery_rows(id, ctx.env)?.for_each(f);
         }
         let mut collect = Collect::new(f);
-        self.query(
-            &self.queries[id],
+        self.subquery(
+            id,
             QueryScope {
                 env: ctx.env,
                 outer: Some(ctx.row),

@@ -21,10 +21,10 @@ use super::output::Output;
 use super::rows::{Slots, WindowRow};
 use super::select::End;
 use super::spill::Sorter;
-use super::{Exec, QueryScope, ScanControl};
+use super::{Exec, QueryScope, ScanControl, Telling};
 use crate::error::Result;
 use crate::expr::{EvalCtx, Merging};
-use crate::plan::{GroupPlan, SelectPlan};
+use crate::plan::{GroupPlan, QueryPlan, SelectPlan};
 use crate::types::sort::{order_key, sort_key};
 use crate::types::{Val, Value};
 
@@ -39,6 +39,7 @@ pub(super) struct Rollup<'g, 'a> {
     plan: &'g GroupPlan,
     levels: Levels<'g, 'a>,
     waiting: Waiting<'g, 'a>,
+    telling: Option<Telling<'g, 'a>>,
 }
 
 /// What comes in no order and waits to be sorted.
@@ -51,7 +52,12 @@ enum Waiting<'g, 'a> {
 
 impl<'g, 'a> Rollup<'g, 'a> {
     /// No rows yet.
-    pub fn new(exec: &Exec<'a, '_>, select: &'g SelectPlan, plan: &'g GroupPlan) -> Rollup<'g, 'a> {
+    pub fn new(
+        exec: &Exec<'a, '_>,
+        query: &'g QueryPlan,
+        select: &'g SelectPlan,
+        plan: &'g GroupPlan,
+    ) -> Rollup<'g, 'a> {
         let merge = |ways: &[Merging]| plan.aggregates.iter().all(|a| ways.contains(&a.merging()));
         let level = |keys: usize| Groups::of_level(exec, select, plan, keys);
         Rollup {
@@ -73,6 +79,7 @@ impl<'g, 'a> Rollup<'g, 'a> {
                 }
                 false => Waiting::Rows(Box::new(sorter(exec, plan.slots.len()))),
             },
+            telling: exec.telling(query),
         }
     }
 
@@ -98,11 +105,22 @@ impl<'g, 'a> Rollup<'g, 'a> {
 
     /// The input has ended: the rest of the groups goes on.
     pub fn finish(self, scope: QueryScope, end: &mut End, out: &mut dyn Output) -> Result<ScanControl> {
-        let Rollup { plan, mut levels, .. } = self;
+        let Rollup {
+            plan,
+            mut levels,
+            telling,
+            ..
+        } = self;
+        let tell = |sorter: &Sorter| {
+            if let Some(telling) = telling {
+                telling.sorts(plan.keys.iter().map(|key| (key, false)), sorter);
+            }
+        };
         let mut flow = ScanControl::Next;
         match self.waiting {
             Waiting::No => {}
             Waiting::Rows(sorter) => {
+                tell(&sorter);
                 sorter.finish_with_keys(|key, values| {
                     flow = levels.take_values(key, values, scope, end, out)?;
                     go_on(flow, out)
@@ -110,6 +128,7 @@ impl<'g, 'a> Rollup<'g, 'a> {
             }
             Waiting::Parts(mut parts) => {
                 parts.put_aside(scope)?;
+                tell(&parts.sorter);
                 parts.sorter.finish_with_keys(|key, part| {
                     let values = &part[1..];
                     flow = match part[0] {

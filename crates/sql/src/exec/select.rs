@@ -17,6 +17,7 @@ use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Row};
 use crate::parse::ast::SetOp;
 use crate::plan::explain::measured::{Measured, Measuring, Stage, meter};
+use crate::plan::trace::run::Temporary;
 use crate::plan::{QueryBody, QueryPlan, SelectPlan, SetBranch};
 use crate::types::{SqlType, Val, Value};
 
@@ -103,7 +104,7 @@ impl<'a> Exec<'a, '_> {
             return self.set_step(&mut |f| self.each_row(first, scope, f), last, types, scope, f);
         }
         // Produced by step, each over the rows that the one before has left.
-        let mut rows = self.rows_of(first, scope)?;
+        let mut rows = self.rows_of(first, scope, None)?;
         for branch in before {
             let mut next = self.no_rows();
             let mut step = |f: &mut dyn FnMut(&[Value]) -> Result<bool>| {
@@ -127,6 +128,13 @@ impl<'a> Exec<'a, '_> {
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
     ) -> Result<bool> {
         self.session.count(Counter::CreatedTmpTables, 1);
+        if let Some(trace) = self.trace {
+            trace.creates_table(Temporary {
+                name: None,
+                columns: types.len(),
+                grouped: true,
+            });
+        }
         let mut seen = Distinct::new(self.room(), self.shares().table);
         let mut more = true;
         rows(&mut |row| {
@@ -266,6 +274,7 @@ impl<'a> Exec<'a, '_> {
         scope: QueryScope,
         out: &mut dyn Output,
     ) -> Result<u64> {
+        let _part = self.trace.map(|trace| trace.runs(select));
         let mut end = End::new(self, plan, select, scope)?;
         if end.tail.is_empty() {
             return Ok(0);
@@ -275,7 +284,7 @@ impl<'a> Exec<'a, '_> {
             .measured
             .map(|measured| Measuring::of_block(measured, plan, select));
         let mut row = vec![Value::Null; select.width];
-        let mut grouped = Grouped::new(self, select);
+        let mut grouped = Grouped::new(self, plan, select);
         let flow = self.source(
             &select.source,
             &mut row,
@@ -325,15 +334,22 @@ enum Grouped<'g, 'a> {
 }
 
 impl<'g, 'a> Grouped<'g, 'a> {
-    fn new(exec: &Exec<'a, '_>, select: &'g SelectPlan) -> Grouped<'g, 'a> {
+    fn new(exec: &Exec<'a, '_>, query: &'g QueryPlan, select: &'g SelectPlan) -> Grouped<'g, 'a> {
         match &select.group {
             None => Grouped::No,
             Some(group) if group.rollup.is_some() => {
-                Grouped::Rollup(Box::new(Rollup::new(exec, select, group)))
+                Grouped::Rollup(Box::new(Rollup::new(exec, query, select, group)))
             }
             Some(group) => {
                 if !group.sorted && !group.keys.is_empty() {
                     exec.session.count(Counter::CreatedTmpTables, 1);
+                    if let Some(trace) = exec.trace {
+                        trace.creates_table(Temporary {
+                            name: None,
+                            columns: group.keep.len() + group.aggregates.len(),
+                            grouped: true,
+                        });
+                    }
                 }
                 Grouped::Groups(Box::new(Groups::new(exec, select, group)))
             }
@@ -401,7 +417,7 @@ impl<'t, 'a> End<'t, 'a> {
         let ctx = scope.env.ctx();
         let tail = Tail::new(exec, plan, select.distinct, &ctx)?;
         let windows = match &select.windows {
-            Some(windows) => Some(Box::new(Windows::new(exec, windows, &ctx)?)),
+            Some(windows) => Some(Box::new(Windows::new(exec, plan, windows, &ctx)?)),
             None => None,
         };
         Ok(End {

@@ -257,7 +257,7 @@ impl<'a> Exec<'a, '_> {
             }
             Input::Derived { query, lateral, .. } => {
                 let mut more = ScanControl::Next;
-                self.derived_rows(*query, *lateral, row, scope)?
+                self.derived_rows(scan, (*query, *lateral), row, scope)?
                     .for_each(&mut |values| {
                         more = self.kept(scan, values, row, scope, next)?;
                         Ok(more != ScanControl::Stop)
@@ -280,8 +280,8 @@ impl<'a> Exec<'a, '_> {
     /// The rows of a derived table; of a lateral one for the row so far.
     fn derived_rows(
         &self,
-        query: usize,
-        lateral: bool,
+        scan: &TableScan,
+        (query, lateral): (usize, bool),
         row: &[Value],
         scope: QueryScope,
     ) -> Result<Rc<KeptRows<'a>>> {
@@ -296,7 +296,7 @@ impl<'a> Exec<'a, '_> {
             },
             false => scope,
         };
-        self.rows_for(query, around)
+        self.rows_for(query, around, Some(&scan.alias))
     }
 
     /// A row of the table was read.
@@ -480,7 +480,7 @@ impl<'a> Exec<'a, '_> {
                 reading.copied(row, false, next)
             }
             Input::Derived { query, lateral, .. } => {
-                self.derived_rows(*query, *lateral, row, scope)?
+                self.derived_rows(scan, (*query, *lateral), row, scope)?
                     .for_each(&mut |values| {
                         self.plain(scan, values, row, scope, next)?;
                         Ok(true)

@@ -13,6 +13,7 @@ use crate::plan::explain::measured::Measured;
 use crate::plan::explain::{self, Explanation, explain};
 use crate::plan::file_form::FileForm;
 use crate::plan::statement::{Body, HIDDEN_VARIABLE, StatementPlan};
+use crate::plan::trace::{Finished, Tracer};
 use crate::plan::{Destination, QueryPlan};
 use crate::types::{SqlType, Value};
 use std::cell::RefCell;
@@ -41,16 +42,41 @@ pub fn run(
     params: &[Value],
     out: &mut dyn ResultSink,
 ) -> Result<Outcome> {
+    let settings = &state.settings.trace;
+    let begun = match settings.enabled {
+        true => state.traces.borrow_mut().resume(settings),
+        false => None,
+    };
+    let Some((has_steps, room)) = begun else {
+        return run_traced(plan, state, txn, params, out, None);
+    };
+    let trace = Tracer::resumed(*settings, room, has_steps);
+    let done = run_traced(plan, state, txn, params, out, Some(&trace));
+    let Finished { text, missing, .. } = trace.finish();
+    state.traces.borrow_mut().go_on(&text, missing);
+    done
+}
+
+/// The same, told to the statement's optimizer trace, if it has one.
+fn run_traced(
+    plan: &StatementPlan,
+    state: &SessionState,
+    txn: &mut Transaction,
+    params: &[Value],
+    out: &mut dyn ResultSink,
+    trace: Option<&Tracer>,
+) -> Result<Outcome> {
     tidemark_engine::failpoint::reach("execute");
     if let Body::Query(query) = &plan.body
         && let Some(at) = one_moment(&plan.moments, state, params)?
     {
-        return run_in_past(plan, query, at, state, params, out);
+        return run_in_past(plan, query, at, state, params, (out, trace));
     }
     let txn = RefCell::new(txn);
     let measured = matches!(plan.body, Body::Analyze { .. }).then(Measured::new);
     let mut exec = Exec::new(state, &txn, &plan.queries, purpose(plan));
     exec.measured = measured.as_ref();
+    exec.trace = trace;
     let mut env = state.env(&exec, params);
     env.writes = plan.writes();
     env.strict &= !plan.ignores();
@@ -61,6 +87,7 @@ pub fn run(
         session: state,
         txn: &txn,
         env: &env,
+        trace,
     };
     match &plan.body {
         Body::Query(query) => select(plan, query, &exec, &env, out),
@@ -148,14 +175,15 @@ fn run_in_past(
     at: Moment,
     state: &SessionState,
     params: &[Value],
-    out: &mut dyn ResultSink,
+    (out, trace): (&mut dyn ResultSink, Option<&Tracer>),
 ) -> Result<Outcome> {
     let mut past = state.database.engine().transaction();
     past.begin(Isolation::RepeatableRead, true);
     let done = state.process.beside(past.owner(), || {
         past.see_past(at)?;
         let txn = RefCell::new(&mut past);
-        let exec = Exec::new(state, &txn, &plan.queries, Purpose::Result);
+        let mut exec = Exec::new(state, &txn, &plan.queries, Purpose::Result);
+        exec.trace = trace;
         let env = state.env(&exec, params);
         select(plan, query, &exec, &env, out)
     });

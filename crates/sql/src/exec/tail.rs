@@ -11,12 +11,13 @@ use super::counting::count_sort;
 use super::output::Output;
 use super::rows::JoinedRow;
 use super::spill::{Distinct, Novelty, Sorter};
-use super::{Exec, ScanControl};
+use super::{Exec, ScanControl, Telling};
 use crate::context::{Counter, SessionState};
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr};
 use crate::plan::QueryPlan;
 use crate::plan::explain::measured::{Measured, Stage, meter};
+use crate::plan::trace::run::Temporary;
 use crate::types::sort::{self, sort_key};
 use crate::types::{SqlType, Val, Value};
 
@@ -34,6 +35,7 @@ pub(super) struct Tail<'t, 'a> {
     /// Rows that would have come without the limit.
     found: u64,
     measured: Option<&'a Measured>,
+    telling: Option<Telling<'t, 'a>>,
 }
 
 impl<'t, 'a> Tail<'t, 'a> {
@@ -61,6 +63,13 @@ impl<'t, 'a> Tail<'t, 'a> {
         };
         let all = || {
             exec.session.count(Counter::CreatedTmpTables, 1);
+            if let Some(trace) = exec.trace {
+                trace.creates_table(Temporary {
+                    name: None,
+                    columns: plan.columns.len(),
+                    grouped: true,
+                });
+            }
             Box::new(Distinct::new(exec.room(), exec.shares().table))
         };
         Ok(Tail {
@@ -73,6 +82,7 @@ impl<'t, 'a> Tail<'t, 'a> {
             left,
             found: 0,
             measured: exec.measured,
+            telling: exec.telling(plan),
         })
     }
 
@@ -227,6 +237,10 @@ impl<'t, 'a> Tail<'t, 'a> {
             distinct.finish(&mut |row| self.novel(row, out))?;
         }
         if let Some(sorter) = self.sorter.take() {
+            if let Some(telling) = self.telling {
+                let keys = self.plan.order.iter();
+                telling.sorts(keys.map(|(key, descending)| (key, *descending)), &sorter);
+            }
             let sorted = sorter.finish(|row| {
                 self.session.examine();
                 if let Some(measured) = self.measured {

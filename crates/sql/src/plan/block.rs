@@ -22,6 +22,7 @@ use super::join::{JoinInput, Joined};
 use super::order::OrderWish;
 use super::query::ordinal;
 use super::rollup::{Rewriter, RollupPlan};
+use super::trace::Tracer;
 use super::walk::has_subquery;
 use super::window::{WindowPass, Windows, has_window};
 use super::{AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan, WINDOW};
@@ -147,6 +148,7 @@ impl Planner<'_> {
         outer: Option<&Scope>,
         limit: Option<&Expr>,
     ) -> Result<QueryPlan> {
+        let number = self.trace.as_ref().map_or(0, Tracer::next_select);
         let mut from = self.tables_of(&select.from, outer, select.straight_join)?;
         self.check_locks(locks, &from)?;
         let mut block = self.bind_block(select, order_by, &from)?;
@@ -162,7 +164,7 @@ impl Planner<'_> {
             block.order = std::mem::take(&mut from.order);
         }
         let wish = block.wish(limit.is_some() && !select.distinct);
-        self.trace_prepared(select, &from, &block);
+        self.trace_prepared(number, select, &from, &block);
         let joined = self.block_source(&mut from, &mut block, &wish);
         if let Some(trace) = &self.trace {
             trace.optimized();
@@ -186,6 +188,7 @@ impl Planner<'_> {
         let passes = std::mem::take(&mut block.windows);
         let windows = self.window_plan(passes, &block.results().collect::<Vec<_>>(), finished);
         let select_plan = SelectPlan {
+            number,
             width: from.scope.width(),
             source: joined.source,
             filter: joined.filter,

@@ -42,7 +42,7 @@ mod query;
 pub mod rollup;
 mod spread;
 pub mod statement;
-mod trace;
+pub mod trace;
 mod trace_query;
 pub mod view;
 mod walk;
@@ -143,6 +143,8 @@ pub struct SetBranch {
 }
 
 pub struct SelectPlan {
+    /// Its number in the optimizer trace; 0 if there is none.
+    pub number: u64,
     /// Slots of the joined row.
     pub width: usize,
     pub source: RowSource,

@@ -8,7 +8,7 @@ use super::change::{DeletePlan, InsertPlan, JoinedPlan, SetupPlan, Target, Updat
 use super::explain;
 use super::handler::HandlerPlan;
 use super::past::AsOf;
-use super::trace::Tracer;
+use super::trace::{Finished, Tracer};
 use super::view::Contexts;
 use super::{Destination, Planner, QueryPlan};
 use crate::accounts::{Privileges, table_denied};
@@ -163,11 +163,18 @@ impl Planner<'_> {
                 query: String::new(),
                 text: String::new(),
                 missing: 0,
+                has_steps: false,
+                closing: 0,
                 hidden: true,
             };
             return traces.add(hidden, settings);
         }
-        let (text, mut missing) = trace.finish();
+        let Finished {
+            text,
+            mut missing,
+            has_steps,
+            closing,
+        } = trace.finish();
         let mut query = traces.statement().to_owned();
         // A statement that does not fit is not kept in part.
         if query.len() as u64 > traces.room(settings).unwrap_or(0) {
@@ -178,6 +185,8 @@ impl Planner<'_> {
             query,
             text,
             missing,
+            has_steps,
+            closing,
             hidden: false,
         };
         traces.add(trace, settings);

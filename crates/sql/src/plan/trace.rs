@@ -4,8 +4,10 @@
 //! much there is to tell; what is beyond is counted. While statements are not traced, nothing here is made, and each place that would
 //! tell something looks at one `Option`.
 //!
-//! Steps that MySQL has and this planner has not (constant propagation, semijoins, materialization) are not there; nor is
-//! `join_execution`, for it is the planner that is traced. Costs are this planner's.
+//! Steps that MySQL has and this planner has not (constant propagation, semijoins, materialization) are not there. Costs are this
+//! planner's. When the plan runs, the trace goes on: [`run`].
+
+pub mod run;
 
 use super::access::{AccessPath, Request};
 use super::explain::{Names, access_type, ranges_of};
@@ -99,6 +101,20 @@ pub struct Tracer {
     names: RefCell<Names>,
     /// Ways of reading a table that are looked at are told: the choice is part of a plan that is considered.
     considers: Cell<bool>,
+    /// Above 0 nothing is told.
+    silent: Cell<u32>,
+}
+
+/// A trace as far as it goes.
+pub struct Finished {
+    /// JSON.
+    pub text: String,
+    /// Bytes for which there was no room.
+    pub missing: u64,
+    /// There are steps in it.
+    pub has_steps: bool,
+    /// The last so many bytes, those missing included, are brackets: what follows stands before them.
+    pub closing: u64,
 }
 
 const OBJECT: [&str; 2] = ["{", "}"];
@@ -107,7 +123,15 @@ const LIST: [&str; 2] = ["[", "]"];
 impl Tracer {
     /// Begins a trace that takes so many bytes at most.
     pub fn new(settings: TraceSettings, room: u64) -> Tracer {
-        let tracer = Tracer {
+        let tracer = Tracer::closed(settings, room);
+        tracer.writer.borrow_mut().open(None, OBJECT);
+        tracer.list("steps");
+        tracer
+    }
+
+    /// One in which nothing is open.
+    fn closed(settings: TraceSettings, room: u64) -> Tracer {
+        Tracer {
             settings,
             writer: RefCell::new(Writer {
                 text: String::new(),
@@ -120,55 +144,70 @@ impl Tracer {
             selects: Cell::new(0),
             names: RefCell::new(Names::of_nothing()),
             considers: Cell::new(false),
-        };
-        tracer.writer.borrow_mut().open(None, OBJECT);
-        tracer.list("steps");
-        tracer
+            silent: Cell::new(0),
+        }
     }
 
-    /// The text, and how many bytes of it are missing.
-    pub fn finish(self) -> (String, u64) {
+    /// Closes what is open.
+    pub fn finish(self) -> Finished {
         let mut writer = self.writer.into_inner();
+        // The list of steps is open, and in it nothing.
+        let has_steps = writer.open.last().is_some_and(|(_, _, has_some)| *has_some);
+        let before = writer.text.len() as u64 + writer.missing;
         while !writer.open.is_empty() {
             writer.close();
         }
-        (writer.text, writer.missing)
+        Finished {
+            has_steps,
+            closing: writer.text.len() as u64 + writer.missing - before,
+            text: writer.text,
+            missing: writer.missing,
+        }
+    }
+
+    /// Something is told, unless nothing is to be.
+    fn write(&self, f: impl FnOnce(&mut Writer)) {
+        if self.silent.get() == 0 {
+            f(&mut self.writer.borrow_mut());
+        }
     }
 
     fn list(&self, key: &'static str) {
-        self.writer.borrow_mut().open(Some(key), LIST);
+        self.write(|writer| writer.open(Some(key), LIST));
     }
 
     fn object(&self, key: &'static str) {
-        self.writer.borrow_mut().open(Some(key), OBJECT);
+        self.write(|writer| writer.open(Some(key), OBJECT));
     }
 
     /// An object in a list.
     fn element(&self) {
-        self.writer.borrow_mut().open(None, OBJECT);
+        self.write(|writer| writer.open(None, OBJECT));
     }
 
     fn close(&self, levels: usize) {
-        let mut writer = self.writer.borrow_mut();
-        (0..levels).for_each(|_| writer.close());
+        self.write(|writer| (0..levels).for_each(|_| writer.close()));
     }
 
     fn text(&self, key: &str, text: &str) {
-        let mut writer = self.writer.borrow_mut();
-        writer.begin(Some(key));
-        writer.quoted(text);
+        self.write(|writer| {
+            writer.begin(Some(key));
+            writer.quoted(text);
+        });
     }
 
     fn item(&self, text: &str) {
-        let mut writer = self.writer.borrow_mut();
-        writer.begin(None);
-        writer.quoted(text);
+        self.write(|writer| {
+            writer.begin(None);
+            writer.quoted(text);
+        });
     }
 
     fn raw(&self, key: &str, value: &str) {
-        let mut writer = self.writer.borrow_mut();
-        writer.begin(Some(key));
-        writer.put(value);
+        self.write(|writer| {
+            writer.begin(Some(key));
+            writer.put(value);
+        });
     }
 
     fn flag(&self, key: &str, is_so: bool) {
@@ -596,7 +635,14 @@ mod tests {
         let write = |room| {
             let tracer = Tracer::new(settings(), room);
             tracer.prepared(1, "select 'ä'");
-            tracer.finish()
+            let Finished {
+                text,
+                missing,
+                closing,
+                ..
+            } = tracer.finish();
+            assert_eq!(closing, 2);
+            (text, missing)
         };
         let (whole, missing) = write(u64::MAX);
         assert_eq!(missing, 0);

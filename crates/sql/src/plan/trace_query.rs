@@ -8,10 +8,9 @@ use crate::expr::Expr;
 use crate::parse::ast;
 
 impl Planner<'_> {
-    /// Tells the trace, if there is one, what the query is, and that its joins are about to be considered.
-    pub(super) fn trace_prepared(&self, select: &ast::Select, from: &From, block: &Block) {
+    /// Tells the trace, if there is one, what the query of this number is, and that its joins are about to be considered.
+    pub(super) fn trace_prepared(&self, number: u64, select: &ast::Select, from: &From, block: &Block) {
         let Some(trace) = &self.trace else { return };
-        let number = trace.next_select();
         let mut names = Names::quoted_of_from(&from.tables, &self.queries);
         names.add_aggregates(&block.aggregates);
         trace.prepared(number, &text(select, from, block, &names));

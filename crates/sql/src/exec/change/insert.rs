@@ -95,7 +95,8 @@ impl InsertRun<'_> {
             }
             InsertSource::Query(source) => {
                 let run = self.run;
-                let exec = Exec::new(run.session, run.txn, &source.queries, Purpose::Copy);
+                let mut exec = Exec::new(run.session, run.txn, &source.queries, Purpose::Copy);
+                exec.trace = run.trace;
                 let mut env = run.session.env(&exec, run.env.params);
                 env.strict = run.env.strict;
                 env.writes = run.env.writes;
@@ -103,7 +104,7 @@ impl InsertRun<'_> {
                     env: &env,
                     outer: None,
                 };
-                let rows = exec.rows_of(&source.query, scope)?;
+                let rows = exec.rows_of(&source.query, scope, None)?;
                 let total = rows.len() as u64;
                 let mut values = Vec::with_capacity(plan.target.def.columns.len());
                 let mut at = 0;

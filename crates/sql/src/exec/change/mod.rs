@@ -30,6 +30,7 @@ pub mod update;
 use crate::context::SessionState;
 use crate::error::{SqlError, er};
 use crate::expr::Env;
+use crate::plan::trace::Tracer;
 use std::cell::RefCell;
 use tidemark_engine::Transaction;
 
@@ -40,6 +41,8 @@ pub struct ChangeContext<'a> {
     pub session: &'a SessionState,
     pub txn: &'a RefCell<&'a mut Transaction>,
     pub env: &'a Env<'a>,
+    /// Where it is told what is done; `None`: the statement is not traced.
+    pub trace: Option<&'a Tracer>,
 }
 
 /// What a data change did.

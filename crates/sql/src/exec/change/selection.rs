@@ -225,6 +225,11 @@ impl<'a> ChangeScan<'a> {
             Ok(true)
         })?;
         drop(rows);
+        if let Some(trace) = run.trace {
+            let def = &self.target.def;
+            let keys = self.rows.order_by.iter().map(|key| (&key.expr, key.descending));
+            trace.sorts_table(def, keys, sorter.told());
+        }
         let sorted = sorter.finish(|row| {
             self.change_row(row, change)?;
             Ok(true)

@@ -21,6 +21,7 @@ use super::{Room, SortedRun, heap_bytes};
 use crate::context::Counter;
 use crate::error::Result;
 use crate::error::memory::reserve_memory;
+use crate::plan::trace::run::Sorted;
 use crate::types::Val;
 use crate::types::Value;
 use tidemark_engine::Spool;
@@ -71,6 +72,10 @@ pub struct Sorter<'a> {
     /// The number of rows at which those not wanted are dropped.
     drop_at: usize,
     runs: Runs,
+    /// Rows that were pushed.
+    rows: u64,
+    /// The most bytes that rows in memory took, before they were put aside or dropped.
+    peak: usize,
 }
 
 impl<'a> Sorter<'a> {
@@ -87,6 +92,8 @@ impl<'a> Sorter<'a> {
             entries: Vec::new(),
             drop_at: 0,
             runs: Runs::default(),
+            rows: 0,
+            peak: 0,
         };
         sorter.drop_at = sorter.next_drop();
         sorter
@@ -129,6 +136,7 @@ impl<'a> Sorter<'a> {
             at,
         });
         self.key.clear();
+        self.rows += 1;
         self.room.check_at(self.entries.len())?;
         if self.entries.len() >= self.drop_at {
             self.drop_unwanted();
@@ -144,8 +152,25 @@ impl<'a> Sorter<'a> {
         size_of_val(self.entries.as_slice()) + self.records.len()
     }
 
+    /// What an optimizer trace tells of it, when all rows have come.
+    pub fn told(&self) -> Sorted {
+        let runs = self.runs.parts.len();
+        Sorted {
+            memory: self.share,
+            peak: self.peak.max(self.bytes()),
+            rows: self.rows,
+            runs: if runs > 0 && !self.entries.is_empty() {
+                runs + 1
+            } else {
+                runs
+            },
+            wanted: (self.wanted != usize::MAX).then_some(self.wanted as u64),
+        }
+    }
+
     /// Makes a run of the rows in memory.
     fn put_aside(&mut self) -> Result<()> {
+        self.peak = self.peak.max(self.bytes());
         self.sort();
         let spool = self.runs.spool.get_or_insert_with(|| self.room.spool());
         let from = spool.len();
@@ -180,6 +205,7 @@ impl<'a> Sorter<'a> {
     }
 
     fn drop_unwanted(&mut self) {
+        self.peak = self.peak.max(self.bytes());
         self.sort();
         let mut kept = Vec::with_capacity(self.entries.iter().map(|e| record(&self.records, e).len()).sum());
         for entry in &mut self.entries {

@@ -16,9 +16,10 @@ mod partition;
 
 use super::rows::{Slots, WindowRow};
 use super::spill::Sorter;
-use super::{Exec, QueryScope};
+use super::{Exec, QueryScope, Telling};
 use crate::error::Result;
 use crate::expr::{EvalCtx, Row};
+use crate::plan::QueryPlan;
 use crate::plan::window::{WindowPass, WindowPlan};
 use crate::types::sort::{order_key, sort_key};
 use crate::types::{Val, Value};
@@ -40,11 +41,17 @@ struct Pass<'w, 'a> {
     sorter: Option<Sorter<'a>>,
     key: Vec<u8>,
     partition: Partition<'w, 'a>,
+    telling: Option<Telling<'w, 'a>>,
 }
 
 impl<'w, 'a> Windows<'w, 'a> {
     /// No rows yet. Error 3586 or 1210 if the number of a frame or a function is none that it can use.
-    pub fn new(exec: &Exec<'a, '_>, plan: &'w WindowPlan, ctx: &EvalCtx) -> Result<Windows<'w, 'a>> {
+    pub fn new(
+        exec: &Exec<'a, '_>,
+        query: &'w QueryPlan,
+        plan: &'w WindowPlan,
+        ctx: &EvalCtx,
+    ) -> Result<Windows<'w, 'a>> {
         let calls = plan.passes.iter().flat_map(|pass| &pass.calls);
         let order: Vec<usize> = calls.map(|call| call.number).collect();
         let slots = Slots::new(&plan.keep, &order);
@@ -59,6 +66,7 @@ impl<'w, 'a> Windows<'w, 'a> {
                     .then(|| Sorter::new(room, shares.sort, width, false, u64::MAX)),
                 key: Vec::new(),
                 partition: Partition::new((room, shares.table), pass, (&slots, width), ctx)?,
+                telling: exec.telling(query),
             });
             width += pass.calls.len();
         }
@@ -139,6 +147,11 @@ fn finish(passes: &mut [Pass], slots: &Slots, scope: QueryScope, to: RowsTo) -> 
     let partition = &mut pass.partition;
     let mut more = true;
     if let Some(sorter) = pass.sorter.take() {
+        if let Some(telling) = pass.telling {
+            let partition = pass.plan.partition.iter().map(|key| (key, false));
+            let order = pass.plan.order.iter().map(|(key, descending)| (key, *descending));
+            telling.sorts(partition.chain(order), &sorter);
+        }
         sorter.finish_with_keys(|key, values| {
             let row = WindowRow {
                 slots,

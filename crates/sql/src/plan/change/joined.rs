@@ -324,6 +324,7 @@ impl Planner<'_> {
             full_scan |= scan.path.is_full() && matches!(scan.lock, Some((true, _)));
         });
         let select = SelectPlan {
+            number: 0,
             width: from.scope.width(),
             source: joined.source,
             filter: joined.filter,

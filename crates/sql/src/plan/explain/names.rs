@@ -57,6 +57,21 @@ impl Names {
         names.with_select(select, queries)
     }
 
+    /// The same in quotes, without databases.
+    pub fn quoted_of_select(select: &SelectPlan, queries: &[QueryPlan]) -> Names {
+        let names = Names {
+            style: Style::Quoted,
+            ..Names::of_slots(HashMap::new())
+        };
+        names.with_select(select, queries)
+    }
+
+    /// Of columns that are called so.
+    pub fn of_columns<'c>(names: impl Iterator<Item = &'c str>) -> Names {
+        let quoted = names.map(|name| format!("`{}`", name.replace('`', "``")));
+        Names::of_slots(quoted.enumerate().collect())
+    }
+
     fn with_select(self, select: &SelectPlan, queries: &[QueryPlan]) -> Names {
         let mut names = self;
         select

@@ -15,6 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+import figures  # noqa: E402
 import spans  # noqa: E402
 import surface  # noqa: E402
 import tools  # noqa: E402
@@ -354,7 +355,7 @@ def until(ask, holds, seconds: float = 5):
     return answer
 
 
-CASES = (pages_and_files, metrics, connections, tables_and_indexes, pool, begun_anew, what_is_under_way, events, sessions, hosts, open_tables, functions, spans.spans, tools.tools)
+CASES = (figures.figures, pages_and_files, metrics, connections, tables_and_indexes, pool, begun_anew, what_is_under_way, events, sessions, hosts, open_tables, functions, spans.spans, tools.tools)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ agree with itself has several right answers, and ours is to be one of them.
 
 Nine of its faults are told apart by asking in another way, too:
 
-- an outer join that it takes for an inner one, where a condition is asked behind IFNULL;
+- an outer join that it takes for an inner one, where a condition, and what a subquery of IN, ANY or ALL selects, is asked behind IFNULL;
 - a negative integer that it takes for the unsigned one with its bits, by decimals;
 - the date of a long TIME, to which it adds the time of day, at midnight;
 - doubles in a list that it rounds beside an integer, with an integer in the list;
@@ -19,7 +19,7 @@ Nine of its faults are told apart by asking in another way, too:
 import re
 
 SWITCHES = ("derived_merge=off", "semijoin=off,materialization=off", "semijoin=off,materialization=on,subquery_materialization_cost_based=off",
-            "index_condition_pushdown=off,derived_condition_pushdown=off", "subquery_to_derived=on,derived_merge=off")
+            "index_condition_pushdown=off,derived_condition_pushdown=off", "hash_set_operations=off", "subquery_to_derived=on,derived_merge=off")
 DATABASE = "differential_bare"
 KEYS = re.compile(r", KEY k\d \((?:[^()]|\(\d\))*\)")
 
@@ -30,17 +30,63 @@ MOMENTS = re.compile(r"DATE|TIME|'[^']*[-:]")     # in a list of which an intege
 LISTED = re.compile(r"(?:-?\d+ )?IN \([^()]*\)")
 ROWS = re.compile(r"\([^()]*\) (?:NOT )?IN \((?:\([^()]*\),?)+\)")
 SIGNED = re.compile(r"(?<![\w.])(-\d+|\d{19,20})(?![\w.])")
+ONE_TABLE = re.compile(r"(UPDATE|DELETE)(?: IGNORE)?(?: FROM)? (t\d)\b")
 BEHIND_WHERE = re.compile(r" (GROUP BY|ORDER BY|HAVING|LIMIT|UNION|EXCEPT|INTERSECT|WINDOW)\b")
 
 
+TESTED = re.compile(r"\b(?:IN|ANY|ALL) \(SELECT ")
+
+
 def guarded(sql: str) -> str:
-    """The query with each condition of WHERE in IFNULL, which shows MySQL nothing of what it refuses."""
+    """The query with each condition of WHERE, and each value that is compared with others in one, in IFNULL, which shows MySQL nothing of
+    what it refuses."""
+    return with_guarded_values(with_guarded_conditions(sql))
+
+
+def with_guarded_values(sql: str) -> str:
+    """With what each subquery of IN, ANY or ALL selects in IFNULL(…, NULL), which is the same."""
+    at = 0
+    while found := TESTED.search(sql, at):
+        start = found.end()
+        end = start + at_depth(sql[start:], " FROM ")
+        items = split_list(sql[start:end])
+        sql = sql[:start] + ", ".join(f"IFNULL({item}, NULL)" for item in items) + sql[end:]
+        at = start
+    return sql
+
+
+def at_depth(sql: str, word: str) -> int:
+    """Where it stands first outside of texts and of parentheses; the end of the text if nowhere."""
+    depth, quoted = 0, False
+    for at, letter in enumerate(sql):
+        quoted ^= letter == "'"
+        if quoted:
+            continue
+        if depth == 0 and sql.startswith(word, at):
+            return at
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            return at
+    return len(sql)
+
+
+def split_list(sql: str) -> list[str]:
+    """The items of a list, between its commas."""
+    items = []
+    while (end := at_depth(sql, ", ")) < len(sql):
+        items.append(sql[:end])
+        sql = sql[end + 2:]
+    return [*items, sql]
+
+
+def with_guarded_conditions(sql: str) -> str:
+    """With each condition of WHERE in IFNULL."""
     start = at_word(sql, " WHERE ")
     if start is None:
         return sql
     start += len(" WHERE ")
     end = end_of_condition(sql, start)
-    return f"{sql[:start]}IFNULL({guarded(sql[start:end])}, FALSE){guarded(sql[end:])}"
+    return f"{sql[:start]}IFNULL({with_guarded_conditions(sql[start:end])}, FALSE){with_guarded_conditions(sql[end:])}"
 
 
 def with_exact_signs(sql: str) -> str:
@@ -168,6 +214,12 @@ def end_of_condition(sql: str, start: int) -> int:
         if depth < 0 or depth == 0 and BEHIND_WHERE.match(sql, at):
             return at
     return len(sql)
+
+
+def by_other_indexes(sql: str) -> list[str]:
+    """A change that finds its rows by other indexes, and so in another order, or by other members of an ENUM with the same text."""
+    found = ONE_TABLE.match(sql)
+    return [f"{found[1]} /*+ INDEX({found[2]} {index}) */{sql[found.end(1):]}" for index in ("PRIMARY", "k0", "k1", "k2")] if found else []
 
 
 class OtherPlans:

@@ -119,7 +119,7 @@ class Attributes:
         kinds = [
             (TINY, b"\xff", "-1"), (LONG, b"\xfe\xff\xff\xff", "-2"), (LONGLONG | UNSIGNED, b"\xff" * 8, str(2**64 - 1)),
             (FLOAT, struct.pack("<f", 1.1), "1.100000023841858"), (DOUBLE, struct.pack("<d", 1.1e100), "1.1e100"), (DOUBLE, struct.pack("<d", 1e15), "1e15"),
-            (DECIMAL, text(b"01.50"), "1.50"), (NULL, b"", None), (DATE, b"\x04" + day, "2024-02-29"), (TIMESTAMP, b"\x04" + day, "2024-02-29 00:00:00.000000"),
+            (DECIMAL, text(b"01.50"), "1.50"), (NULL, None, None), (DATE, b"\x04" + day, "2024-02-29"), (TIMESTAMP, b"\x04" + day, "2024-02-29 00:00:00.000000"),
             (DATETIME, b"\x0b" + day + b"\x0c\x22\x38\x40\xe2\x01\x00", "2024-02-29 12:34:56.123456"), (DATETIME, b"\x00", "0000-00-00 00:00:00.000000"),
             (TIME, b"\x08\x01\x01\0\0\0\x02\x03\x04", "-26:03:04.000000"), (TIME, b"\x00", "00:00:00.000000")]
         with self.component() as wire:

@@ -14,7 +14,7 @@ mod parts;
 
 pub use parts::Merging;
 
-use super::build::{as_bits, as_number, as_text, json_as_double};
+use super::build::{as_bits, as_number, as_text, in_set_of, json_as_double};
 use super::compare::compare_values;
 use super::concat::Concat;
 use super::infer::kind_of;
@@ -180,8 +180,12 @@ impl Aggregate {
             AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => as_bits(e),
             _ => json_as_double(as_number(e)),
         };
-        let args: Vec<Expr> = args.into_iter().map(operand).collect();
+        let mut args: Vec<Expr> = args.into_iter().map(operand).collect();
         let ty = result_type(func, &args, bind)?;
+        // In a set whose texts have other bytes here; in others they are shown as they are.
+        if func == AggFunc::GroupConcat && ty.collation.charset().is_encoded() {
+            args = args.into_iter().map(|arg| in_set_of(arg, ty.collation)).collect();
+        }
         let distinct = distinct && !matches!(func, AggFunc::Min | AggFunc::Max);
         Ok(Aggregate {
             func,

@@ -439,18 +439,26 @@ impl<'a> Binder<'a> {
         }
         let equal = SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any);
         let unequal = SubqueryKind::Quantified(CmpOp::Ne, Quantifier::All);
-        let is_tested = |select: &ast::Select| match kind {
+        // A constant that is selected for each row is compared as any other; where NULL is as good as false, and of a comparison of
+        // constants, only the extreme is asked.
+        let is_tested = |select: &ast::Select, operand: &Expr| match kind {
             kind if kind == equal || kind == unequal => true,
             SubqueryKind::Quantified(CmpOp::Eq | CmpOp::Ne, _) => !select.from.is_empty(),
+            SubqueryKind::Quantified(..) => {
+                !select.from.is_empty() && !operand.columns().is_empty() && self.clause == "field list"
+            }
             _ => false,
         };
         if let ast::QueryBody::Select(select) = &query.body
-            && is_tested(select)
+            && select.having.is_none()
         {
             for (operand, item) in operands.iter().zip(&select.items) {
                 let ast::SelectItem::Expr { expr, .. } = item else {
                     continue;
                 };
+                if !is_tested(select, operand) {
+                    continue;
+                }
                 match expr {
                     ast::Expr::Literal(literal) => {
                         build::check_date(&self.literal(literal)?, operand, self.ctx)?;

@@ -129,6 +129,9 @@ fn collation_of(ty: &SqlType, bind: &BindCtx) -> (Collation, Derivation) {
         (Collation::BINARY, Derivation::Implicit)
     } else if ty.kind == TypeKind::Null {
         (Collation::BINARY, Derivation::Ignorable)
+    } else if ty.is_integer() && ty.derivation == Derivation::Implicit {
+        // The place at which a search has found a text has the collation of the search.
+        (ty.collation, ty.derivation)
     } else {
         (bind.collation_connection, ty.derivation)
     }

@@ -2,7 +2,8 @@
 
 use super::literal::{bool_literal, int_literal, literal, type_of_value};
 use super::{
-    BindCtx, as_number, as_text, beside_bytes, boolean, expr, json_constant, part_of_document, sum_as_double,
+    BindCtx, as_number, as_text, beside_bytes, boolean, expr, in_set_of, json_constant, part_of_document,
+    sum_as_double,
 };
 use crate::compare::plain_number;
 use crate::env::{Env, EvalCtx, NoSession, NoSubqueries};
@@ -104,10 +105,11 @@ fn text_comparable(
     Ok((kind, left, right))
 }
 
-/// Texts that are compared as bytes are those of their character sets.
+/// Texts that are compared as bytes are those of their character sets, and bytes that are compared as texts are read in one.
 pub(super) fn of_kind(kind: CmpKind, e: Expr) -> Expr {
     match kind {
         CmpKind::Str(collation) if collation.is_binary() => beside_bytes(e),
+        CmpKind::Str(collation) => in_set_of(e, collation),
         _ => e,
     }
 }
@@ -471,7 +473,8 @@ pub fn and(list: Vec<Expr>) -> Expr {
 }
 
 /// Disjunction; flattens nested ones. Of none: FALSE.
-pub(crate) fn or(list: Vec<Expr>) -> Expr {
+/// `a OR b …`
+pub fn or(list: Vec<Expr>) -> Expr {
     let mut flat = Vec::with_capacity(list.len());
     for e in list {
         match e.node {

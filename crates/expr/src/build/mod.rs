@@ -98,7 +98,7 @@ pub(crate) fn json_as_double(e: Expr) -> Expr {
 }
 
 /// A sum of a text and an interval or a time, or the greatest of texts and dates, where a number is wanted: the date or time that it is,
-/// as a number.
+/// as a number. So is what IF or CASE chooses among texts that have numbers of their own.
 pub(crate) fn sum_as_double(e: Expr) -> Expr {
     static FUNCTION: FuncDef = def(
         "number_of_sum",
@@ -121,6 +121,9 @@ pub(crate) fn sum_as_double(e: Expr) -> Expr {
             Ok(Val::Double(moment.to_f64(ctx.env)?))
         },
     );
+    if e.ty.is_string() && e.has_branch(|branch| branch.ty.is_member()) {
+        return members_as_numbers(e);
+    }
     let is_sum = match &e.node {
         Node::DateAdd { .. } => true,
         Node::Call(def, args) => match def.name {
@@ -135,6 +138,17 @@ pub(crate) fn sum_as_double(e: Expr) -> Expr {
     }
     let ty = SqlType::double().with_nullable(e.ty.nullable);
     expr(ty, Node::Call(&FUNCTION, vec![e]))
+}
+
+/// Texts that IF or CASE chooses among, where a number is wanted: an ENUM or a SET among them is its number, others are the numbers that they
+/// begin with.
+fn members_as_numbers(mut e: Expr) -> Expr {
+    e.each_branch(|branch| match branch.is_choice() {
+        true => members_as_numbers(branch),
+        false => branch,
+    });
+    e.ty = SqlType::double().with_nullable(e.ty.nullable);
+    e
 }
 
 fn json_as(e: Expr, ty: SqlType) -> Expr {
@@ -191,6 +205,22 @@ pub(crate) fn beside_text(e: Expr, collation: Collation) -> Expr {
         .with_collation(collation, e.ty.derivation)
         .with_nullable(e.ty.nullable);
     expr(ty, Node::Call(&FUNCTION, vec![e]))
+}
+
+/// Bytes of which texts decide the collation: they are read in its character set, a literal once for all. Error 3854, once a row asks
+/// for it, if that cannot be. Other operands stay.
+pub(crate) fn in_set_of(e: Expr, collation: Collation) -> Expr {
+    if !e.ty.is_binary_string() {
+        return e;
+    }
+    if let Node::Literal(Val::Str(bytes)) = &e.node
+        && let Some(text) = collation.charset().decode(bytes)
+    {
+        let length = collation.charset().char_count(&text) as u32;
+        let ty = SqlType::varchar(length, collation).with_collation(collation, e.ty.derivation);
+        return literal(ty, Val::string(text));
+    }
+    beside_text(e, collation)
 }
 
 /// A text beside bytes: those of its character set. Other operands stay.
@@ -398,6 +428,7 @@ pub(crate) fn like(
 ) -> Result<Expr> {
     let (e, pattern) = (as_text(e, bind), as_text(pattern, bind));
     let collation = pattern_collation(&[&e.ty, &pattern.ty], "like", bind)?;
+    let (e, pattern) = (in_set_of(e, collation), in_set_of(pattern, collation));
     let escape = match escape {
         None if bind.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) => None,
         None => Some('\\'),
@@ -520,19 +551,21 @@ pub fn case(
                     true => sum_as_double(when),
                     false => when,
                 };
-                Ok((text_cmp_kind(o, &when, "case", bind)?, when, then))
+                let kind = text_cmp_kind(o, &when, "case", bind)?;
+                let when = of_kind(kind, when);
+                Ok((kind, when, then))
             }
         })
         .collect::<Result<Vec<_>>>()?;
-    let is_text = ty.is_string();
+    let text = ty.is_string().then_some(ty.collation);
     let node = Node::Case {
         operand: operand.map(Box::new),
         whens,
         otherwise: otherwise.map(Box::new),
     };
     let mut case = expr(ty, node);
-    if is_text {
-        case.each_branch(|branch| as_text(branch, bind));
+    if let Some(collation) = text {
+        case.each_branch(|branch| in_set_of(as_text(branch, bind), collation));
     }
     Ok(case)
 }
@@ -587,6 +620,10 @@ pub fn as_column(e: Expr, ty: &SqlType, bind: &BindCtx) -> Result<Expr> {
     // The year 0 is a 0 there.
     let e = match e.ty.kind == TypeKind::Year && ty.is_string() {
         true => cast(e, SqlType::bigint(), bind)?,
+        false => e,
+    };
+    let e = match ty.is_string() {
+        true => in_set_of(e, ty.collation),
         false => e,
     };
     let mut cast = cast(e, ty.clone(), bind)?;

@@ -76,6 +76,9 @@ fn common(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType> {
     if ty.is_string() && args.iter().any(|a| !a.ty.is_string()) {
         textual(args, bind);
     }
+    if ty.is_string() {
+        read_bytes_in(ty.collation, args);
+    }
     Ok(ty)
 }
 
@@ -87,7 +90,7 @@ fn if_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     if ty.is_string() {
         for branch in &mut args[1..] {
             let taken = std::mem::replace(branch, build::null());
-            *branch = as_text(taken, bind);
+            *branch = build::in_set_of(as_text(taken, bind), ty.collation);
         }
     }
     Ok(ty)
@@ -128,7 +131,7 @@ fn nullif_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     let (from, to) = (ty.collation.charset(), collation.charset());
     let is_bytes = ty.collation.is_binary() || collation.is_binary();
     let follows = match &args[0].node {
-        Node::Literal(_) => true,
+        Node::Literal(_) | Node::Param(_) => true,
         _ => args[0].is_constant() && from != to && !is_bytes,
     };
     let derivation = ty.derivation;
@@ -183,6 +186,7 @@ fn extreme_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlTyp
         }
     } else if ty.is_string() {
         textual(args, bind);
+        read_bytes_in(ty.collation, args);
     }
     Ok(ty)
 }

@@ -47,7 +47,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 use tidemark_types::error::memory::{Reservation, check_memory, reserve_memory};
 use tidemark_types::error::{Result, SqlError};
-use tidemark_types::{Conversion, SqlType, TimeZone, TypeKind, Val, Warnings};
+use tidemark_types::{Collation, Conversion, SqlType, TimeZone, TypeKind, Val, Warnings};
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
     let tables: [&'static [FuncDef]; 21] = [
@@ -154,21 +154,26 @@ fn numbers(args: &mut Vec<Expr>) {
 }
 
 /// A text made of all arguments, as long as `length` says.
-fn text_of(args: &mut Vec<Expr>, length: u64, op: &str, bind: &BindCtx) -> Result<SqlType> {
+fn text_of(args: &mut [Expr], length: u64, op: &str, bind: &BindCtx) -> Result<SqlType> {
     textual(args, bind);
     let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
     let nullable = any_nullable(args);
-    Ok(text_type(length, &types, op, bind)?.with_nullable(nullable))
+    let ty = text_type(length, &types, op, bind)?.with_nullable(nullable);
+    read_bytes_in(ty.collation, args);
+    Ok(ty)
+}
+
+/// Bytes among arguments that make a text of this collation, or are compared under it, are read in its character set.
+fn read_bytes_in(collation: Collation, args: &mut [Expr]) {
+    for arg in args {
+        let taken = std::mem::replace(arg, build::null());
+        *arg = build::in_set_of(taken, collation);
+    }
 }
 
 /// The collation of an operation on texts of which one decides, unless its character set cannot hold the others. Bytes beside a
 /// text are read in its character set.
-fn decided_by(
-    one: &SqlType,
-    all: &[&SqlType],
-    op: &str,
-    bind: &BindCtx,
-) -> Result<tidemark_types::Collation> {
+fn decided_by(one: &SqlType, all: &[&SqlType], op: &str, bind: &BindCtx) -> Result<Collation> {
     let (joined, _) = joined_collation(all, op, bind)?;
     Ok(
         match one.is_string()

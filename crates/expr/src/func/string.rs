@@ -212,7 +212,10 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         },
         |args, _, ctx| {
             let digits = known!(text(&args[0], ctx)?);
-            let bytes = unhex(&digits);
+            // It looks at bytes, of which a digit has several in a form of Unicode without those of ASCII.
+            let is_wide = matches!(args[0].ty.collation.charset(), Charset::Wide(_));
+            let bytes =
+                unhex(&digits).filter(|bytes| bytes.is_empty() || !(args[0].ty.is_string() && is_wide));
             if bytes.is_none() {
                 let shown = tidemark_types::convert::excerpt(&digits);
                 ctx.env
@@ -243,9 +246,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 .map(|a| a.ty.display_length() as u64)
                 .max()
                 .unwrap_or(0);
-            textual(&mut args[1..], bind);
-            let types: Vec<&SqlType> = args[1..].iter().map(|a| &a.ty).collect();
-            Ok(text_type(length, &types, "elt", bind)?.with_nullable(true))
+            Ok(text_of(&mut args[1..], length, "elt", bind)?.with_nullable(true))
         },
         |args, _, ctx| {
             let n = known!(int(&args[0], ctx)?);
@@ -265,10 +266,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| {
             let texts: u64 = args[1..].iter().map(|a| a.ty.display_length() as u64).sum();
             let length = texts + args.len() as u64 - 2;
-            textual(&mut args[1..], bind);
-            let types: Vec<&SqlType> = args[1..].iter().map(|a| &a.ty).collect();
             let nullable = args[0].ty.nullable;
-            Ok(text_type(length, &types, "make_set", bind)?.with_nullable(nullable))
+            Ok(text_of(&mut args[1..], length, "make_set", bind)?.with_nullable(nullable))
         },
         |args, _, ctx| {
             let bits = known!(bits(&args[0], ctx)?);
@@ -307,11 +306,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| {
             let nullable = any_nullable(args);
             let end = args.len().min(4);
-            textual(&mut args[1..end], bind);
-            let types: Vec<&SqlType> = args[1..end].iter().map(|arg| &arg.ty).collect();
             let length = |place: usize| args.get(place).map_or(1, |arg| arg.ty.display_length() as u64);
             let longest = length(1).max(length(2)) * 64 + length(3) * 63;
-            Ok(text_type(longest, &types, "export_set", bind)?.with_nullable(nullable))
+            Ok(text_of(&mut args[1..end], longest, "export_set", bind)?.with_nullable(nullable))
         },
         export_set,
     ),
@@ -550,6 +547,8 @@ fn hex<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<
             Ok(Val::string(HEXUPPER.encode(bytes)))
         }
         Val::Date(_) | Val::Time(_) | Val::DateTime(_) => Ok(Val::string(HEXUPPER.encode(&value.to_text()))),
+        // What is no exact number is a signed integer here, the nearest that there is.
+        Val::Double(_) | Val::Float(_) => Ok(Val::string(format!("{:X}", value.to_i64(ctx.env)?))),
         number => Ok(Val::string(format!("{:X}", number.to_bits(ctx.env)?))),
     }
 }

@@ -3,7 +3,7 @@
 use super::control::{field_kind, same};
 use super::*;
 use crate::infer::common_collation;
-use tidemark_types::{CmpKind, Collation};
+use tidemark_types::{CmpKind, Collation, Derivation};
 
 /// How many bytes a text has in its own character set; `None` if it is NULL.
 fn byte_len<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<i64>> {
@@ -61,6 +61,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         (2, MANY),
         |args, bind| {
             let kind = field_kind(args, "field", bind)?;
+            if let CmpKind::Str(collation) = kind {
+                read_bytes_in(collation, args);
+            }
             Ok(kind_type(kind, SqlType::bigint().with_nullable(false)))
         },
         |args, ty, ctx| {
@@ -105,7 +108,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         (3, 3),
         |args, bind| {
             textual(&mut args[1..2], bind);
-            text_like_first(args, bind)
+            let ty = text_like_first(args, bind)?;
+            read_bytes_in(ty.collation, &mut args[1..2]);
+            Ok(ty)
         },
         substring_index,
     ),
@@ -143,15 +148,23 @@ fn search_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType
         "instr" => decided_by(types[0], &types, op, bind)?,
         _ => common_collation(&types, op, bind)?.0,
     };
-    let mut ty = SqlType::bigint().with_nullable(nullable);
-    ty.collation = collation;
-    Ok(ty)
+    // FIND_IN_SET finds nothing in what cannot be read.
+    if op != "find_in_set" || collation.charset().is_encoded() {
+        read_bytes_in(collation, &mut args[..2]);
+    }
+    let ty = SqlType::bigint().with_nullable(nullable);
+    // What finds a place gives its collation on to a text that the number is put in.
+    let derivation = match op {
+        "locate" | "instr" => Derivation::Implicit,
+        _ => ty.derivation,
+    };
+    Ok(ty.with_collation(collation, derivation))
 }
 
 /// FIELD's comparison is kept in its type: a collation for texts, else whether integers are meant.
 fn kind_type(kind: CmpKind, mut ty: SqlType) -> SqlType {
     match kind {
-        CmpKind::Str(collation) => ty.collation = collation,
+        CmpKind::Str(collation) => ty = ty.with_collation(collation, Derivation::Implicit),
         CmpKind::Int => ty.length = 3,
         _ => ty.length = 4,
     }

@@ -60,6 +60,8 @@ pub struct Request<'a> {
     pub allowed: Option<&'a [IndexNo]>,
     /// A full scan only where no index helps (FORCE INDEX).
     pub forced: bool,
+    /// The rows are to be changed: they are not looked for in the whole of an index that happens to have all columns, as in MySQL.
+    pub changes: bool,
     /// With the values of this execution for better estimates; `None` where earlier tables' rows are needed.
     pub sample: Option<&'a EvalCtx<'a>>,
     /// Generated columns that conditions on their expressions may go by.
@@ -124,7 +126,7 @@ impl Request<'_> {
         let covering = self.table.covers(index.number, self.needed);
         let bounds = self.index_bounds(index);
         if bounds.is_none() {
-            if !covering || index.number == 0 {
+            if !covering || index.number == 0 || self.changes {
                 return Ok(None);
             }
             let mut path = AccessPath::full(index.number, covering, table_rows, 0.0);

@@ -25,6 +25,7 @@ use super::rollup::{Rewriter, RollupPlan};
 use super::trace::Tracer;
 use super::walk::has_subquery;
 use super::window::{WindowPass, Windows, has_window};
+use super::zero_dates::with_zero_dates;
 use super::{AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan, WINDOW};
 use crate::dictionary::names_equal;
 use crate::error::depth::SELECTS_MAX;
@@ -149,7 +150,7 @@ impl Planner<'_> {
         limit: Option<&Expr>,
     ) -> Result<QueryPlan> {
         let number = self.trace.as_ref().map_or(0, Tracer::next_select);
-        let mut from = self.tables_of(&select.from, outer, select.straight_join)?;
+        let mut from = self.tables_before_conditions(&select.from, outer, select.straight_join)?;
         self.check_locks(locks, &from)?;
         let mut block = self.bind_block(select, order_by, &from)?;
         let grouped = block.is_grouped() || !block.windows.is_empty();
@@ -234,15 +235,16 @@ impl Planner<'_> {
         Ok(self.exported(found, from.scope.width(), &shown))
     }
 
-    /// Resolves the names of every clause but FROM.
+    /// Resolves the names of every clause but FROM. What is wrong in several of them is told of the select list first, then of WHERE, of ON,
+    /// of windows, and of the others.
     fn bind_block(&mut self, select: &ast::Select, order_by: &[OrderItem], from: &From) -> Result<Block> {
-        let filter = match &select.filter {
-            Some(filter) => Some(self.condition(filter, &from.scope, "where clause")?),
-            None => None,
-        };
         let mut finished = Finished::default();
-        let mut windows = self.windows_of(&select.windows, from, &mut finished)?;
-        let mut items = self.items(&select.items, from, (&mut finished, &mut windows))?;
+        let bound = match self.windows_and_items(select, from, &mut finished) {
+            Err(error) if !is_of_windows(&error) => return Err(error),
+            bound => bound,
+        };
+        let filter = self.filter(select, from)?;
+        let (mut windows, mut items) = bound?;
         let aliases: Vec<(String, Expr)> = items
             .iter()
             .filter(|item| item.alias)
@@ -329,6 +331,30 @@ impl Planner<'_> {
             order,
             windows: windows.passes(),
         })
+    }
+
+    fn windows_and_items(
+        &mut self,
+        select: &ast::Select,
+        from: &From,
+        finished: &mut Finished,
+    ) -> Result<(Windows, Vec<Item>)> {
+        let mut windows = self.windows_of(&select.windows, from, finished)?;
+        let items = self.items(&select.items, from, (finished, &mut windows))?;
+        Ok((windows, items))
+    }
+
+    /// Binds the WHERE clause; then the error of an ON, if there is one.
+    fn filter(&mut self, select: &ast::Select, from: &From) -> Result<Option<Expr>> {
+        let filter = match &select.filter {
+            Some(filter) => {
+                let filter = self.condition(filter, &from.scope, "where clause")?;
+                let not_null = |slot| from.column_not_null(slot);
+                Some(with_zero_dates(filter, &not_null, self.binder.ctx)?)
+            }
+            None => None,
+        };
+        from.wrong_condition.take().map_or(Ok(filter), Err)
     }
 
     /// Binds the WINDOW clause.
@@ -455,6 +481,11 @@ fn check_having(e: &ast::Expr, scope: &Scope, items: &[Item], keys: &[Expr]) -> 
         true => Ok(()),
         false => Err(SqlError::unknown_column(&name.to_string(), HAVING_CLAUSE)),
     }
+}
+
+/// Whether an error is one of how windows are defined.
+fn is_of_windows(error: &SqlError) -> bool {
+    (er::WINDOW_NO_SUCH_WINDOW..=er::WINDOW_ILLEGAL_ORDER_BY).contains(&error.code)
 }
 
 /// Whether an expression has a finished aggregate in it.

@@ -17,6 +17,7 @@ use crate::mdl::Mode;
 use crate::parse::ast::{self, TableRef};
 use crate::types::assign::zero_value;
 use crate::types::{SqlType, Value};
+use std::cell::Cell;
 use std::sync::Arc;
 use tidemark_engine::{IndexNo, Table};
 
@@ -87,6 +88,8 @@ pub(super) struct From<'p> {
     pub join_conditions: Vec<Expr>,
     /// The order of a merged view, which is the query's if it has none and reads nothing else. True: descending.
     pub order: Vec<(Expr, bool)>,
+    /// The error of the last ON that is wrong; the join is as if it had no condition.
+    pub wrong_condition: Cell<Option<SqlError>>,
 }
 
 impl<'p> From<'p> {
@@ -101,6 +104,7 @@ impl<'p> From<'p> {
             views: Vec::new(),
             join_conditions: Vec::new(),
             order: Vec::new(),
+            wrong_condition: Cell::default(),
         }
     }
 
@@ -110,6 +114,18 @@ impl<'p> From<'p> {
         self.tables.push(table);
         self.leaves.push(at..at + 1);
         Tree::Table(at)
+    }
+
+    /// Of a slot with a column of a stored table that is NOT NULL, whether it is NULL in rows that an outer join adds.
+    pub(super) fn column_not_null(&self, slot: usize) -> Option<bool> {
+        let at = self.tables.iter().rposition(|table| table.base <= slot)?;
+        let table = &self.tables[at];
+        let FromInput::Stored { def, .. } = &table.input else {
+            return None;
+        };
+        let column = def.columns.get(slot - table.base)?;
+        let is_extended = || self.tree.as_ref().is_some_and(|tree| tree.extends(at));
+        (!column.ty.nullable).then(is_extended)
     }
 
     /// `*` takes in the columns of the table just added to the scope.
@@ -131,6 +147,15 @@ impl Tree {
         }
     }
 
+    /// Whether a table is on the inner side of an outer join.
+    pub fn extends(&self, table: usize) -> bool {
+        match self {
+            Tree::Table(_) => false,
+            Tree::Inner { list, .. } => list.iter().any(|tree| tree.extends(table)),
+            Tree::Left { left, right, .. } => left.extends(table) || right.tables().contains(&table),
+        }
+    }
+
     pub fn tables(&self) -> Vec<usize> {
         match self {
             Tree::Table(at) => vec![*at],
@@ -142,6 +167,17 @@ impl Tree {
 
 impl Planner<'_> {
     pub(super) fn tables_of<'p>(
+        &mut self,
+        list: &[TableRef],
+        outer: Option<&'p Scope<'p>>,
+        straight: bool,
+    ) -> Result<From<'p>> {
+        let from = self.tables_before_conditions(list, outer, straight)?;
+        from.wrong_condition.take().map_or(Ok(from), Err)
+    }
+
+    /// The same for a query, whose other clauses have errors that come before those of ON: that of the last join waits in the result.
+    pub(super) fn tables_before_conditions<'p>(
         &mut self,
         list: &[TableRef],
         outer: Option<&'p Scope<'p>>,

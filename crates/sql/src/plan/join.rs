@@ -599,6 +599,7 @@ impl Joiner<'_, '_> {
             fixed_query: &|id| self.planner.queries[id].outer.is_empty(),
             allowed: from.allowed.as_deref(),
             forced: from.forced,
+            changes: false,
             sample: if known.is_empty() {
                 self.planner.sample
             } else {

@@ -71,7 +71,13 @@ impl Planner<'_> {
         }
         let on = match &join.condition {
             JoinCondition::None => Vec::new(),
-            JoinCondition::On(condition) => vec![self.condition(condition, &from.scope, "on clause")?],
+            JoinCondition::On(condition) => match self.condition(condition, &from.scope, "on clause") {
+                Ok(condition) => vec![condition],
+                Err(error) => {
+                    from.wrong_condition.set(Some(error));
+                    Vec::new()
+                }
+            },
             JoinCondition::Using(names) => self.using(names, from, &sides)?,
             JoinCondition::Natural => {
                 let names = common_names(&from.scope, sides.first, sides.middle);

@@ -47,6 +47,7 @@ mod trace_query;
 pub mod view;
 mod walk;
 pub mod window;
+mod zero_dates;
 
 pub use statement::{StatementPlan, plan};
 

@@ -175,7 +175,8 @@ impl Planner<'_> {
     pub(super) fn convert_output(&self, plan: &mut QueryPlan, columns: &[OutputColumn]) -> Result<()> {
         let ctx = self.binder.ctx;
         let convert = |e: &mut Expr, ty: &SqlType| -> Result<()> {
-            let is_encoded = ty.is_binary_string() && e.ty.is_string() && !e.ty.is_binary_string();
+            let is_encoded =
+                ty.is_string() && e.ty.is_string() && ty.is_binary_string() != e.ty.is_binary_string();
             // The value of a branch has digits of its own, and that of a BINARY is filled up.
             let has_branches = e.ty.kind == TypeKind::Decimal && e.is_choice();
             let is_filled = ty.kind == TypeKind::Char && ty.is_binary_string();

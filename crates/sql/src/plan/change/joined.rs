@@ -15,6 +15,7 @@ use crate::plan::from::{self, FromInput, FromTable};
 use crate::plan::group::BlockHooks;
 use crate::plan::join::{self, JoinInput};
 use crate::plan::order::OrderWish;
+use crate::plan::zero_dates::with_zero_dates;
 use crate::plan::{Planner, QueryBody, QueryPlan, RowSource, SelectPlan};
 use std::sync::Arc;
 use tidemark_engine::LockWait;
@@ -255,7 +256,14 @@ impl Planner<'_> {
             self.add_foreign_keys(&mut target.target, &[event])?;
         }
         let mut filter = match filter {
-            Some(filter) => Some(self.condition(filter, &from.scope, "where clause")?),
+            Some(filter) => {
+                let filter = self.condition(filter, &from.scope, "where clause")?;
+                Some(with_zero_dates(
+                    filter,
+                    &|slot| from.column_not_null(slot),
+                    self.binder.ctx,
+                )?)
+            }
             None => None,
         };
         self.test_arrays(&from.tables, from.tree.as_mut(), filter.as_mut())?;

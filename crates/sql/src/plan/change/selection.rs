@@ -18,6 +18,7 @@ use crate::plan::hints::hints;
 use crate::plan::multi_valued::{ArrayTable, ArrayTests};
 use crate::plan::order::{Direction, OrderWish, choose_in_order};
 use crate::plan::walk::has_subquery;
+use crate::plan::zero_dates::with_zero_dates;
 
 /// A table of fewer rows is read as a whole only where no index helps.
 const SMALL_TABLE_ROWS: u64 = 100;
@@ -86,7 +87,14 @@ impl RowSelection {
         let mut scope = Scope::default();
         scope.add(target.scope_table(clauses.table.alias.as_deref()))?;
         let own = match clauses.filter {
-            Some(filter) => Some(binder.in_clause("where clause").bind(filter, &scope, hooks)?),
+            Some(filter) => {
+                let filter = binder.in_clause("where clause").bind(filter, &scope, hooks)?;
+                let not_null = |slot: usize| {
+                    let column = target.def.columns.get(slot)?;
+                    (!column.ty.nullable).then_some(false)
+                };
+                Some(with_zero_dates(filter, &not_null, binder.ctx)?)
+            }
             None => None,
         };
         let seen = target.seen.as_deref().and_then(|seen| seen.filter.clone());
@@ -144,6 +152,7 @@ impl RowSelection {
             fixed_query: &|_| false,
             allowed: allowed.as_deref(),
             forced,
+            changes: true,
             sample: Some(sample),
             generated: &generated,
             on_literals: &binder.ctx.depends_on_literals,

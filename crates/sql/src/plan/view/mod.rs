@@ -243,6 +243,9 @@ impl<'a> Planner<'a> {
         from.views = inner.views;
         from.scope.reserved = inner.scope.width();
         let (tree, columns, order) = planned?;
+        if let Some(error) = inner.wrong_condition.take() {
+            return Err(error);
+        }
         if from.tables.len() > TABLES_MAX {
             return Err(SqlError::too_many_tables());
         }

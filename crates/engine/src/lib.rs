@@ -123,7 +123,7 @@ mod txn;
 mod undo;
 
 pub(crate) use tidemark_pages::tally::{self, Event};
-pub use tidemark_pages::{COUNTED, Tick, disk, failpoint, waits};
+pub use tidemark_pages::{COUNTED, Tick, disk, failpoint, prefetch, waits};
 pub(crate) use tidemark_pages::{log, pool, store, threads, tree};
 
 pub use backup::{Copied, Until};

@@ -61,6 +61,7 @@ pub mod failpoint;
 pub mod ids;
 pub mod log;
 pub mod pool;
+mod prefetch;
 pub mod sabotage;
 pub mod store;
 mod sync;
@@ -71,6 +72,7 @@ pub mod tree;
 pub mod waits;
 
 pub use error::{Error, Result};
+pub use prefetch::prefetch;
 pub use tick::Tick;
 
 /// Waits, statements, pages and rows are counted, in this crate and in those above. False in builds of the feature `uncounted`

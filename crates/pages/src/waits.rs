@@ -121,16 +121,20 @@ impl WaitSum {
     }
 }
 
-/// Durations of one kind, as one or several threads have counted them.
+/// Durations of one kind, as one or several threads have counted them. Two kinds share a cache line.
 #[derive(Debug)]
 pub(crate) struct Timed {
     count: AtomicU64,
     nanos: AtomicU64,
     least_nanos: AtomicU64,
     most_nanos: AtomicU64,
-    /// Of these, what is not shown.
-    unseen_count: AtomicU64,
-    unseen_nanos: AtomicU64,
+}
+
+/// Of durations of one kind, what is not shown.
+#[derive(Debug)]
+pub(crate) struct Unseen {
+    count: AtomicU64,
+    nanos: AtomicU64,
 }
 
 impl Timed {
@@ -140,38 +144,36 @@ impl Timed {
             nanos: AtomicU64::new(0),
             least_nanos: AtomicU64::new(u64::MAX),
             most_nanos: AtomicU64::new(0),
-            unseen_count: AtomicU64::new(0),
-            unseen_nanos: AtomicU64::new(0),
         }
     }
 
     /// Counts one that is not to be shown, or without its time.
     #[cold]
-    fn add_unseen(&self, nanos: u64, is_counted: bool) {
+    fn add_unseen(&self, unseen: &Unseen, nanos: u64, is_counted: bool) {
         self.count.fetch_add(1, Ordering::Relaxed);
         self.nanos.fetch_add(nanos, Ordering::Relaxed);
-        self.unseen_nanos.fetch_add(nanos, Ordering::Relaxed);
+        unseen.nanos.fetch_add(nanos, Ordering::Relaxed);
         if !is_counted {
-            self.unseen_count.fetch_add(1, Ordering::Relaxed);
+            unseen.count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// What is shown begins anew. One that is counted at the same time may be in the old figures in part.
-    pub(crate) fn begin_anew(&self) {
+    pub(crate) fn begin_anew(&self, unseen: &Unseen) {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        self.unseen_count.store(load(&self.count), Ordering::Relaxed);
-        self.unseen_nanos.store(load(&self.nanos), Ordering::Relaxed);
+        unseen.count.store(load(&self.count), Ordering::Relaxed);
+        unseen.nanos.store(load(&self.nanos), Ordering::Relaxed);
         self.least_nanos.store(u64::MAX, Ordering::Relaxed);
         self.most_nanos.store(0, Ordering::Relaxed);
     }
 
     /// What is shown.
-    pub(crate) fn shown(&self) -> WaitSum {
+    pub(crate) fn shown(&self, unseen: &Unseen) -> WaitSum {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let least = load(&self.least_nanos);
         WaitSum {
-            count: load(&self.count).saturating_sub(load(&self.unseen_count)),
-            nanos: load(&self.nanos).saturating_sub(load(&self.unseen_nanos)),
+            count: load(&self.count).saturating_sub(load(&unseen.count)),
+            nanos: load(&self.nanos).saturating_sub(load(&unseen.nanos)),
             least_nanos: if least == u64::MAX { 0 } else { least },
             most_nanos: load(&self.most_nanos),
         }
@@ -222,6 +224,21 @@ impl Default for Timed {
     }
 }
 
+impl Unseen {
+    const fn new() -> Unseen {
+        Unseen {
+            count: AtomicU64::new(0),
+            nanos: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Default for Unseen {
+    fn default() -> Unseen {
+        Unseen::new()
+    }
+}
+
 /// Waits that are kept of a session: `performance_schema_events_waits_history_size`.
 pub const RECENT_MAX: usize = 10;
 /// Waits that are kept of all: `performance_schema_events_waits_history_long_size`.
@@ -247,16 +264,26 @@ struct Recent {
     last: u64,
 }
 
-/// Waits by kind, as one or several threads have counted them.
+/// Waits by kind, as one or several threads have counted them. The two that each command has, for the client, are in one cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Waits {
-    timed: [Timed; Wait::ALL.len()],
-    recent: Mutex<Recent>,
-    /// The number of the session, for those that are kept of all.
-    session: AtomicU64,
     /// Switches that are its own.
     own: AtomicU64,
+    /// The number of the session, for those that are kept of all.
+    session: AtomicU64,
+    _apart: [u64; 2],
+    timed: [Timed; Wait::ALL.len()],
+    unseen: [Unseen; Wait::ALL.len()],
+    recent: Mutex<Recent>,
 }
+
+const _: () = {
+    const fn line(wait: Wait) -> usize {
+        (std::mem::offset_of!(Waits, timed) + size_of::<Timed>() * wait as usize) / 64
+    }
+    assert!(line(Wait::ClientRead) == line(Wait::ClientWrite));
+};
 
 /// The switches, in one word for all and one for those that count together: a bit by kind for those that are not shown, from [`UNTIMED`] on one
 /// for those shown without their times, and two for where single waits are kept, unless they are [`NOT_KEPT`]. All are 0 unless somebody has
@@ -269,6 +296,8 @@ const KEPT: u64 = KEPT_OF_SESSION | KEPT_OF_ALL;
 const NOT_KEPT: u64 = 1 << 34;
 /// Those that are single sessions' own mean nothing.
 const ALIKE: u64 = 1 << 35;
+/// A session has, or had, switches of its own: as long as none has, nobody looks for them.
+const ANY_OWN: u64 = 1 << 36;
 const ALL_KINDS: u64 = (1 << Wait::ALL.len()) - 1;
 const _: () = assert!(Wait::ALL.len() <= UNTIMED as usize);
 static RECENT_OF_ALL: Mutex<VecDeque<(u64, Waited)>> = Mutex::new(VecDeque::new());
@@ -312,13 +341,15 @@ impl Waits {
     /// None so far.
     pub const fn new() -> Waits {
         Waits {
+            own: AtomicU64::new(0),
+            session: AtomicU64::new(0),
+            _apart: [0; 2],
             timed: [const { Timed::new() }; Wait::ALL.len()],
+            unseen: [const { Unseen::new() }; Wait::ALL.len()],
             recent: Mutex::new(Recent {
                 waits: VecDeque::new(),
                 last: 0,
             }),
-            session: AtomicU64::new(0),
-            own: AtomicU64::new(0),
         }
     }
 
@@ -333,7 +364,11 @@ impl Waits {
     pub fn watch(&self, shown: bool, kept: bool) {
         let hidden = if shown { 0 } else { ALL_KINDS };
         let not_kept = if kept { 0 } else { NOT_KEPT };
-        self.own.store(hidden | not_kept, Ordering::Relaxed);
+        let own = hidden | not_kept;
+        self.own.store(own, Ordering::Relaxed);
+        if own != 0 {
+            switch(ANY_OWN, true);
+        }
     }
 
     /// Counts one that took so many nanoseconds.
@@ -349,10 +384,10 @@ impl Waits {
 
     #[inline]
     fn count(&self, wait: Wait, nanos: u64, add: impl FnOnce(&Timed, u64)) {
-        let switches = SWITCHES.load(Ordering::Relaxed) | self.own.load(Ordering::Relaxed);
+        let switches = SWITCHES.load(Ordering::Relaxed);
         let of_kind = (1 | 1 << UNTIMED) << wait as u32;
-        if switches & (of_kind | KEPT) != 0 {
-            return self.count_switched(wait, nanos, switches);
+        if switches & (of_kind | KEPT | ANY_OWN) != 0 {
+            return self.count_switched(wait, nanos, switches | self.own.load(Ordering::Relaxed));
         }
         add(&self.timed[wait as usize], nanos);
     }
@@ -366,7 +401,7 @@ impl Waits {
         let timed = &self.timed[wait as usize];
         let bit = 1 << wait as u32;
         if switches & (bit | bit << UNTIMED) != 0 {
-            return timed.add_unseen(nanos, switches & bit == 0);
+            return timed.add_unseen(&self.unseen[wait as usize], nanos, switches & bit == 0);
         }
         timed.add(nanos);
         if switches & KEPT != 0 && switches & NOT_KEPT == 0 {
@@ -411,17 +446,18 @@ impl Waits {
 
     /// Those of one kind, as they are shown.
     pub fn shown(&self, wait: Wait) -> WaitSum {
-        self.timed[wait as usize].shown()
+        self.timed[wait as usize].shown(&self.unseen[wait as usize])
     }
 
     /// What is shown of one kind begins anew.
     pub fn begin_kind_anew(&self, wait: Wait) {
-        self.timed[wait as usize].begin_anew();
+        self.timed[wait as usize].begin_anew(&self.unseen[wait as usize]);
     }
 
     /// What is shown begins anew.
     pub fn begin_anew(&self) {
-        self.timed.iter().for_each(Timed::begin_anew);
+        let kinds = self.timed.iter().zip(&self.unseen);
+        kinds.for_each(|(timed, unseen)| timed.begin_anew(unseen));
     }
 
     /// How long those of one kind took together.

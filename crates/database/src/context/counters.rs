@@ -10,8 +10,9 @@ use super::command;
 use super::latency::{self, Durations};
 use super::state::clock_micros;
 use crate::statements::Rare;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use tidemark_engine::COUNTED;
+use crate::statements::figures::{RareFigures, bits};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use tidemark_engine::{COUNTED, prefetch};
 
 /// Counters that belong to no session.
 #[derive(Default)]
@@ -176,27 +177,59 @@ const OF_STATEMENTS: [Counter; Rare::COUNT - 1] = [
     Counter::SortScan,
 ];
 
-impl Counter {
-    const fn is_of_statements(self) -> bool {
-        let mut at = 0;
-        while at < OF_STATEMENTS.len() {
-            if OF_STATEMENTS[at] as usize == self as usize {
-                return true;
-            }
-            at += 1;
-        }
-        false
-    }
-}
+/// The counters that statements add to most, which have a cache line together.
+const OFTEN: [Counter; 8] = [
+    Counter::BytesReceived,
+    Counter::BytesSent,
+    Counter::HandlerCommit,
+    Counter::HandlerExternalLock,
+    Counter::HandlerReadKey,
+    Counter::HandlerReadNext,
+    Counter::HandlerUpdate,
+    Counter::Questions,
+];
 
-/// What a session's counters were when its last statement ended.
-pub type CountedBefore = [u64; OF_STATEMENTS.len()];
+/// By counter, where a session has it: those of [`OFTEN`] first, the others in their order.
+const PLACES: [u8; COUNTERS] = {
+    const NONE: u8 = u8::MAX;
+    let mut places = [NONE; COUNTERS];
+    let mut next = 0;
+    while next < OFTEN.len() {
+        places[OFTEN[next] as usize] = next as u8;
+        next += 1;
+    }
+    let mut counter = 0;
+    while counter < COUNTERS {
+        if places[counter] == NONE {
+            places[counter] = next as u8;
+            next += 1;
+        }
+        counter += 1;
+    }
+    places
+};
+
+/// By counter, the number of the rare figure that it is, or [`NOT_RARE`].
+const RARE: [u8; COUNTERS] = {
+    let mut numbers = [NOT_RARE; COUNTERS];
+    let mut rare = 0;
+    while rare < OF_STATEMENTS.len() {
+        numbers[OF_STATEMENTS[rare] as usize] = rare as u8;
+        rare += 1;
+    }
+    numbers
+};
+const NOT_RARE: u8 = u8::MAX;
 
 /// The counters of a session. One thread at a time adds; everybody may read.
+#[repr(C, align(64))]
 pub struct SessionCounters {
+    /// By [`PLACES`].
     counts: [AtomicU64; COUNTERS],
-    /// One of those that are figures of statements has changed.
-    touched: AtomicBool,
+    /// A bit for each rare figure that the statement at hand has.
+    touched: AtomicU16,
+    /// Those figures; the others mean nothing.
+    rare: [AtomicU64; OF_STATEMENTS.len()],
     /// Statements by kind, see [`command`].
     commands: [AtomicU64; command::COUNT],
     statements: Latencies,
@@ -237,7 +270,8 @@ impl Default for SessionCounters {
     fn default() -> SessionCounters {
         SessionCounters {
             counts: [const { AtomicU64::new(0) }; COUNTERS],
-            touched: AtomicBool::new(false),
+            touched: AtomicU16::new(0),
+            rare: [const { AtomicU64::new(0) }; OF_STATEMENTS.len()],
             commands: [const { AtomicU64::new(0) }; command::COUNT],
             statements: Latencies::default(),
             commits: Latencies::default(),
@@ -256,39 +290,49 @@ fn add(counter: &AtomicU64, more: u64) {
 }
 
 impl SessionCounters {
+    /// A command begins that is to be counted.
+    #[inline]
+    pub fn approach(&self) {
+        prefetch(&self.counts[0]);
+    }
+
     /// To be called by the session's thread alone.
     #[inline]
     pub fn add(&self, counter: Counter, more: u64) {
-        add(&self.counts[counter as usize], more);
+        add(&self.counts[PLACES[counter as usize] as usize], more);
         // A constant where the counter is one, so that others pay nothing.
-        if counter.is_of_statements() {
-            self.touched.store(true, Ordering::Relaxed);
+        let rare = RARE[counter as usize];
+        if COUNTED && rare != NOT_RARE {
+            self.add_rare(rare as usize, more);
         }
+    }
+
+    fn add_rare(&self, rare: usize, more: u64) {
+        let touched = self.touched.load(Ordering::Relaxed);
+        let sum = match touched & 1 << rare {
+            0 => 0,
+            _ => self.rare[rare].load(Ordering::Relaxed),
+        };
+        self.rare[rare].store(sum + more, Ordering::Relaxed);
+        self.touched.store(touched | 1 << rare, Ordering::Relaxed);
     }
 
     /// Something that is a figure of statements was counted since [`SessionCounters::of_statement`] was asked last.
     #[inline]
     pub fn is_touched(&self) -> bool {
-        self.touched.load(Ordering::Relaxed)
+        self.touched.load(Ordering::Relaxed) != 0
     }
 
-    /// What was counted since this was asked last; none if nothing was. To be called by the session's thread alone.
-    pub fn of_statement(&self, before: &mut CountedBefore) -> Option<Box<[u64; Rare::COUNT]>> {
-        if !self.is_touched() {
-            return None;
+    /// Puts down the rare figures that were counted since this was asked last. To be called by the session's thread alone.
+    pub fn of_statement(&self, figures: &mut RareFigures) {
+        let touched = self.touched.load(Ordering::Relaxed);
+        self.touched.store(0, Ordering::Relaxed);
+        for rare in bits(touched) {
+            figures.put(rare, self.rare[rare].load(Ordering::Relaxed));
         }
-        self.touched.store(false, Ordering::Relaxed);
-        let mut more = [0; Rare::COUNT];
-        for ((more, before), counter) in more.iter_mut().zip(before).zip(OF_STATEMENTS) {
-            let now = self.counts[counter as usize].load(Ordering::Relaxed);
-            // Counted from 0 again meanwhile: FLUSH STATUS.
-            *more = now.checked_sub(*before).unwrap_or(now);
-            *before = now;
+        if touched & (1 << Rare::SelectFullJoin as u32 | 1 << Rare::SelectScan as u32) != 0 {
+            figures.put(Rare::NoIndexUsed as usize, 1);
         }
-        let scans = [Rare::SelectFullJoin, Rare::SelectScan];
-        let scans = scans.iter().any(|rare| more[*rare as usize] > 0);
-        more[Rare::NoIndexUsed as usize] = u64::from(scans);
-        Some(Box::new(more))
     }
 
     /// Counts a statement of a [kind](command). To be called by the session's thread alone.
@@ -319,6 +363,7 @@ impl SessionCounters {
 /// Sums of the counters of sessions.
 #[derive(Clone)]
 pub struct Totals {
+    /// By [`PLACES`].
     counts: [u64; COUNTERS],
     commands: [u64; command::COUNT],
     statements: Durations,
@@ -359,7 +404,7 @@ impl Totals {
 
     /// The sum of a counter.
     pub fn of(&self, counter: Counter) -> u64 {
-        self.counts[counter as usize]
+        self.counts[PLACES[counter as usize] as usize]
     }
 
     /// Statements of a kind, see [`command`].

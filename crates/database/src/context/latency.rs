@@ -3,46 +3,16 @@
 //! Buckets are a quarter of a power of two wide, so a quantile is known to an eighth of its value, from a microsecond to two
 //! minutes, in less than a kilobyte. What is longer counts into the last bucket.
 
-use crate::statements::histogram::{beginning_of, beginnings, shortest_of};
-
 /// The number of buckets.
 pub const BUCKETS: usize = 104;
-/// So many bits behind the first one are looked at for a first guess: it is one bucket off at most, since so many bits are an eighth of
-/// a power of two.
-const GUESS_BITS: u32 = 3;
 
-/// The bucket of the shortest duration in nanoseconds that begins with these bits.
-static GUESSES: [u8; beginnings(GUESS_BITS)] = {
-    let mut guesses = [0; beginnings(GUESS_BITS)];
-    let mut at = 0;
-    while at < guesses.len() {
-        let micros = shortest_of(at, GUESS_BITS) / 1000;
-        let mut bucket = 0;
-        while bucket + 1 < BUCKETS && from_micros(bucket + 1) <= micros {
-            bucket += 1;
-        }
-        guesses[at] = bucket as u8;
-        at += 1;
-    }
-    guesses
-};
-
-/// Where buckets end, in nanoseconds; the last one and those that are none have no end.
-static ENDS: [u64; 256] = {
-    let mut ends = [u64::MAX; 256];
-    let mut bucket = 0;
-    while bucket + 1 < BUCKETS {
-        ends[bucket] = from_micros(bucket + 1) * 1000;
-        bucket += 1;
-    }
-    ends
-};
-
-/// The bucket that so many nanoseconds count into.
+/// The bucket that so many nanoseconds count into. A table would be a cache line more for each statement.
 #[inline]
 pub fn bucket(nanos: u64) -> usize {
-    let guess = GUESSES[beginning_of(nanos, GUESS_BITS)] as usize;
-    (guess + usize::from(nanos >= ENDS[guess])).min(BUCKETS - 1)
+    let micros = nanos / 1000;
+    // Three bits of the number are left, of which those below four have no more.
+    let shift = (micros | 4).ilog2() - 2;
+    ((u64::from(shift) * 4 + (micros >> shift)) as usize).min(BUCKETS - 1)
 }
 
 /// The shortest duration of a bucket, in microseconds.

@@ -45,7 +45,7 @@ mod user_variables;
 pub use alone::bind_alone;
 pub use answer::{Answer, Done, ResultRows, ok_info};
 pub use client::{Client, ClientSocket, ConnectInfo, capability};
-pub use counters::{CountedBefore, Counter, Totals};
+pub use counters::{Counter, Totals};
 pub use database::{Database, collator};
 pub use deadlocks::Deadlock;
 pub use handlers::{Handlers, OpenTable, Place};

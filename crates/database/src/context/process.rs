@@ -7,7 +7,7 @@ use crate::accounts::Encryption;
 use crate::parse::conceal;
 use crate::statements::accounts::{self, AccountSums, Kinds};
 use crate::statements::errors::OwnErrors;
-use crate::statements::history::{Ended, History, Place};
+use crate::statements::history::{Ended, History, Place, Said};
 use crate::statements::long::{LongStatement, Told};
 use crate::statements::prepared::Instance;
 use crate::statements::setup::{Consumer, Instrument, Watched};
@@ -16,11 +16,12 @@ use crate::statements::transactions::{Begun, Over, Transactions};
 use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 use tidemark_engine::waits::{Wait, Waits};
-use tidemark_engine::{Interrupt, Isolation, Lsn, Tick};
+use tidemark_engine::{COUNTED, Interrupt, Isolation, Lsn, Tick};
 
 /// A session as the process list and KILL know it. Shared with all other sessions.
 pub struct Process {
@@ -82,7 +83,7 @@ pub struct Current {
     /// The statements before.
     pub history: History,
     /// The number of the transaction that was open when the statement began.
-    pub transaction: Option<u64>,
+    pub transaction: Option<NonZeroU64>,
     /// Its transactions.
     pub transactions: Transactions,
     /// The parts of its statements' work.
@@ -122,24 +123,15 @@ impl Current {
         }
     }
 
-    /// Keeps a statement that is over, with its own text if that is given, else with what it is the last statement of.
+    /// Keeps a statement that is over, with its own text if it is said where that is, else with what it is the last statement of.
     #[inline(always)]
-    fn keep(&mut self, ended: &mut Box<Ended>, text: Option<&mut Vec<u8>>, told: Told) {
+    fn keep(&mut self, ended: &mut Ended, said: Option<Said>, told: Told) {
         let place = Place {
             transaction: self.transaction,
             is_kept: told.collected.has(Consumer::StatementsHistory),
         };
-        let text = text.unwrap_or(&mut self.statement);
-        self.history.add(ended, text, place);
-        if told.collected.has(Consumer::StatementsHistoryLong)
-            && let Some(event) = self.history.recent.last()
-        {
-            let statement = LongStatement {
-                event: event.clone(),
-                schema: self.schema.clone(),
-            };
-            told.long.statements.push(told.session, statement);
-        }
+        let said = said.unwrap_or(Said::Here(&mut self.statement));
+        self.history.add(ended, said, place);
     }
 
     /// The statement's text, passwords and all, to be parsed.
@@ -359,6 +351,13 @@ impl Process {
         current.statement.clear();
         current.statement.extend_from_slice(statement);
         current.transaction = current.transactions.open.map(|open| open.id);
+        if COUNTED {
+            self.counters.approach();
+            current.history.recent.approach();
+            if current.transaction.is_none() {
+                current.transactions.recent.approach();
+            }
+        }
         now
     }
 
@@ -378,15 +377,27 @@ impl Process {
         self.current.lock().view = Lsn::ZERO;
     }
 
-    /// Notes that the statement has ended, what is to be kept of it, and the end of the transaction that ended with it.
-    pub fn end(&self, now: Tick, ended: Option<&mut Box<Ended>>, over: Option<&Over>, told: Told) {
+    /// Notes that the statement has ended, what is to be kept of it and where its text is, if not here, and the end of the transaction
+    /// that ended with it.
+    pub fn end(
+        &self,
+        now: Tick,
+        ended: Option<(&mut Ended, Option<NonZeroU64>)>,
+        over: Option<&Over>,
+        told: Told,
+    ) {
         let current = &mut *self.current.lock();
         current.command = "Sleep";
         current.since = now;
         current.running = false;
         current.end_events(now, over, told);
         match ended {
-            Some(ended) => current.keep(ended, None, told),
+            Some((ended, prepared)) => {
+                current.keep(ended, prepared.map(Said::Prepared), told);
+                if told.collected.has(Consumer::StatementsHistoryLong) {
+                    self.tell_long(current, told);
+                }
+            }
             None => current.history.pass_within(),
         }
         self.forget_interrupt();
@@ -394,12 +405,42 @@ impl Process {
 
     /// Notes the end of a statement of several in one text.
     #[cold]
-    pub fn end_one_of_several(&self, ended: &mut Box<Ended>, text: &[u8], told: Told) {
+    pub fn end_one_of_several(&self, ended: &mut Ended, text: &[u8], told: Told) {
         let kept = text.len().min(crate::statements::history::TEXT_LENGTH_MAX);
         let mut text = text[..kept].to_vec();
         let current = &mut *self.current.lock();
-        current.keep(ended, Some(&mut text), told);
+        current.keep(ended, Some(Said::Here(&mut text)), told);
+        if told.collected.has(Consumer::StatementsHistoryLong) {
+            self.tell_long(current, told);
+        }
         current.transaction = current.transactions.open.map(|open| open.id);
+    }
+
+    /// The last statement goes into the history of all sessions.
+    #[cold]
+    fn tell_long(&self, current: &mut Current, told: Told) {
+        self.settle(&mut current.history);
+        if let Some(event) = current.history.recent.last() {
+            let statement = LongStatement {
+                event: event.clone(),
+                schema: current.schema.clone(),
+            };
+            told.long.statements.push(told.session, statement);
+        }
+    }
+
+    /// The last statements have their texts.
+    fn settle(&self, history: &mut History) {
+        // Of the two locks, that of what the session is doing is taken first everywhere.
+        let prepared = self.prepared.lock();
+        history.settle(|number| prepared.get(&number.get()).map(|one| Arc::clone(&one.text)));
+    }
+
+    /// Shows the current state to `f`, with the last statements and their texts.
+    pub fn with_statements<T>(&self, f: impl FnOnce(&Current) -> T) -> T {
+        let current = &mut *self.current.lock();
+        self.settle(&mut current.history);
+        f(current)
     }
 
     /// Notes the end of a transaction, before its statement's.
@@ -446,7 +487,7 @@ impl Process {
             return;
         };
         current.stages.running = Some(Running {
-            id: current.history.id_within(),
+            id: current.history.id_within().get(),
             statement: current.history.next_id(),
             stage,
             since: now,
@@ -471,9 +512,13 @@ impl Process {
         self.prepared.lock().insert(instance.id, Arc::clone(instance));
     }
 
-    /// A prepared statement is gone.
+    /// A prepared statement is gone; its text stays with the last statements.
     pub fn unlist_prepared(&self, id: u64) {
-        self.prepared.lock().remove(&id);
+        let mut current = self.current.lock();
+        let gone = self.prepared.lock().remove(&id);
+        if let (Some(number), Some(gone)) = (NonZeroU64::new(id), gone) {
+            current.history.keep_text(number, &gone.text);
+        }
     }
 
     /// The prepared statements.

@@ -11,6 +11,7 @@ use crate::statements::setup::Consumer;
 use crate::statements::{Digest, Figures};
 use crate::types::Value;
 use std::collections::HashMap;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_engine::Tick;
@@ -29,7 +30,7 @@ struct Shown<'a> {
     thread: u64,
     id: u64,
     /// The transaction that it is in.
-    transaction: Option<u64>,
+    transaction: Option<NonZeroU64>,
     over: bool,
     name: &'a str,
     began: Tick,
@@ -105,8 +106,9 @@ impl Rows<'_> {
                 sqlstate: None,
             }),
             None => {
-                let (last, schema) = process
-                    .with_current(|current| (current.history.recent.last().cloned(), current.schema.clone()));
+                let (last, schema) = process.with_statements(|current| {
+                    (current.history.recent.last().cloned(), current.schema.clone())
+                });
                 if let Some(event) = last {
                     self.event(process.id, &event, schema.as_deref());
                 }
@@ -156,7 +158,7 @@ impl Rows<'_> {
         ];
         row.extend(rare_columns(|rare| figures.rare(rare)));
         row.extend([
-            shown.transaction.map_or(Value::Null, Value::UInt),
+            shown.transaction.map_or(Value::Null, |id| Value::UInt(id.get())),
             optional(shown.transaction.map(|_| "TRANSACTION")),
             Value::Int(0),
             Value::UInt(statement_id(shown.thread, shown.id)),
@@ -185,7 +187,7 @@ pub fn current(state: &SessionState) -> Made {
 pub fn history(state: &SessionState) -> Made {
     let mut rows = Rows::new(state);
     for process in sessions(state) {
-        let (events, schema) = process.with_current(|current| {
+        let (events, schema) = process.with_statements(|current| {
             let events: Vec<Event> = current.history.recent.history().cloned().collect();
             (events, current.schema.clone())
         });

@@ -12,6 +12,7 @@ use crate::statements::setup::Consumer;
 use crate::statements::transactions::{Begun, TransactionEvent, TransactionSums};
 use crate::types::Value;
 use crate::variables::isolation_name;
+use std::num::NonZeroU64;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tidemark_engine::TransactionInfo;
@@ -24,7 +25,7 @@ const EVENT: &str = "transaction";
 /// How a transaction stands.
 struct Stand {
     state: &'static str,
-    txn: Option<u64>,
+    txn: Option<NonZeroU64>,
     took: Duration,
 }
 
@@ -35,15 +36,15 @@ fn row(state: &SessionState, session: u64, begun: &Begun, stand: &Stand) -> Vec<
     let is_over = stand.state != "ACTIVE";
     vec![
         Value::UInt(session),
-        Value::UInt(begun.id),
+        Value::UInt(begun.id.get()),
         if is_over {
-            Value::UInt(begun.id)
+            Value::UInt(begun.id.get())
         } else {
             Value::Null
         },
         Value::string(EVENT),
         Value::string(stand.state),
-        stand.txn.map_or(Value::Null, Value::UInt),
+        stand.txn.map_or(Value::Null, |txn| Value::UInt(txn.get())),
         Value::string("AUTOMATIC"),
         Value::Null,
         Value::Null,
@@ -60,9 +61,9 @@ fn row(state: &SessionState, session: u64, begun: &Begun, stand: &Stand) -> Vec<
         }),
         Value::string(isolation_name(begun.isolation).replace('-', " ")),
         Value::string(if begun.autocommit { "YES" } else { "NO" }),
-        Value::UInt(begun.savepoints),
-        Value::UInt(begun.rolled_back_to),
-        Value::UInt(begun.released),
+        Value::UInt(begun.savepoints.into()),
+        Value::UInt(begun.rolled_back_to.into()),
+        Value::UInt(begun.released.into()),
         Value::Null,
         Value::UInt(begun.statement),
         Value::string("STATEMENT"),
@@ -86,7 +87,7 @@ fn over(state: &SessionState, session: u64, event: &TransactionEvent) -> Vec<Val
 fn open(process: &Process, info: Option<&TransactionInfo>) -> Option<Begun> {
     process.with_current(|current| {
         let of_statement = info.filter(|_| current.running).map(|info| Begun {
-            id: current.history.next_id() + 1,
+            id: NonZeroU64::MIN.saturating_add(current.history.next_id()),
             statement: current.history.next_id(),
             at: current.since,
             isolation: info.isolation,
@@ -111,7 +112,7 @@ pub fn current(state: &SessionState) -> Made {
         if let Some(begun) = open(process, info) {
             let stand = Stand {
                 state: "ACTIVE",
-                txn: info.and_then(|info| info.txn).map(|id| id.0),
+                txn: info.and_then(|info| NonZeroU64::new(info.txn?.0)),
                 took: begun.at.elapsed(),
             };
             return Some(row(state, process.id, &begun, &stand));

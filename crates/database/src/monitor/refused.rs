@@ -253,7 +253,7 @@ impl<'s> Teller<'s> {
 
 /// How long a session has been idle, and what it did before.
 fn last_statement(process: &Process) -> Option<(Duration, String)> {
-    process.with_current(|current| {
+    process.with_statements(|current| {
         let last = current.history.recent.last()?;
         let text = String::from_utf8_lossy(&last.text()).into_owned();
         Some((current.since.elapsed(), text))

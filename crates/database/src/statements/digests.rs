@@ -25,10 +25,11 @@ use crate::parse::conceal;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use tidemark_engine::prefetch;
 
-/// Statements that a meter keeps before it adds them up.
-const PENDING: usize = 32;
+/// Statements that a meter keeps before it adds them up: as many as have room in four cache lines, with what stands before them.
+const PENDING: usize = 30;
 /// Of an example's text so many bytes are kept: `performance_schema_max_sql_text_length`.
 pub const SAMPLE_LENGTH_MAX: usize = 1024;
 /// An example older than that gives way to the next statement: `performance_schema_max_digest_sample_age`.
@@ -59,23 +60,27 @@ struct Key {
     hash: String,
 }
 
-/// A kind of statement.
+/// A kind of statement. What every statement looks at is in the first cache line, which seldom changes; the lock of what is added up, which
+/// all sessions take in turns, in another.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Digest {
     /// No other digest has had it since the server started.
     pub id: u64,
+    /// How long the example took, and when it is too old: statements that are neither longer nor later leave it alone.
+    sample_nanos: AtomicU64,
+    sample_until_micros: AtomicI64,
+    forgotten: AtomicBool,
     /// The database; none for statements without one, and for those that are counted together.
     pub schema: Option<String>,
     /// SHA-256 of the text, in hexadecimal digits; none for statements that are counted together.
     pub hash: Option<String>,
     /// The normalised text.
     pub text: Option<String>,
-    forgotten: AtomicBool,
-    /// How long the example took, and when it is too old: statements that are neither longer nor later leave it alone.
-    sample_nanos: AtomicU64,
-    sample_until_micros: AtomicI64,
     inner: Mutex<Inner>,
 }
+
+const _: () = assert!(std::mem::offset_of!(Digest, inner) >= 64);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -97,37 +102,58 @@ pub struct Sample {
     pub nanos: u64,
 }
 
-/// What a meter has counted, for its owner to add to. Its digest and its session's kinds both list it.
+/// What a meter has counted, for its owner to add to. Its digest and its session's kinds both list it. Most statements write to the first
+/// cache line, and to that of their place among the pending ones.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub(super) struct Local {
-    /// Of all but the pending statements; of these, too, what few statements have.
-    sums: Sums,
     last_seen_micros: AtomicI64,
+    pending_len: AtomicU32,
     /// The session's kinds have begun anew, and list it no more.
     is_retired: AtomicBool,
     pending: [Pending; PENDING],
-    pending_len: AtomicUsize,
+    /// Of all but the pending statements; of these, too, what few statements have.
+    sums: Sums,
     /// Held while pending statements are added up, and by those who read.
     adding_up: Mutex<()>,
 }
 
-/// What every statement has.
+const _: () = assert!(std::mem::offset_of!(Local, sums) == 256);
+
+/// What every statement has, in one word: how long it took, the rows that it sent, those that it read.
 #[derive(Debug, Default)]
-struct Pending {
-    nanos: AtomicU32,
-    sent: AtomicU32,
-    examined: AtomicU32,
-}
+struct Pending(AtomicU64);
 
 impl Pending {
+    /// Returns false if the numbers are too large.
+    #[inline]
+    fn put(&self, figures: &Figures) -> bool {
+        let (nanos, sent, examined) = (figures.nanos, figures.sent, figures.examined);
+        if nanos >> 32 != 0 || (sent | examined) >> 16 != 0 {
+            return false;
+        }
+        self.0
+            .store(nanos | sent << 32 | examined << 48, Ordering::Relaxed);
+        true
+    }
+
     fn usual(&self) -> Usual {
-        let load = |number: &AtomicU32| u64::from(number.load(Ordering::Relaxed));
+        let word = self.0.load(Ordering::Relaxed);
         Usual {
-            nanos: load(&self.nanos),
-            sent: load(&self.sent),
-            examined: load(&self.examined),
+            nanos: word & u64::from(u32::MAX),
+            sent: word >> 32 & u64::from(u16::MAX),
+            examined: word >> 48,
         }
     }
+}
+
+/// What became of a statement that was to wait.
+enum Added {
+    Waits,
+    /// It is time to add up those that wait.
+    IsLast,
+    /// Its numbers are too large to wait.
+    IsLarge,
 }
 
 impl Local {
@@ -145,7 +171,7 @@ impl Local {
     }
 
     fn pending(&self) -> impl Iterator<Item = Usual> {
-        let len = self.pending_len.load(Ordering::Acquire);
+        let len = self.pending_len.load(Ordering::Acquire) as usize;
         self.pending[..len].iter().map(Pending::usual)
     }
 
@@ -154,20 +180,22 @@ impl Local {
         self.pending().map(move |usual| buckets.of(usual.nanos))
     }
 
-    /// Counts a statement; returns true if it is time to add the pending ones up. To be called by the owner's thread alone.
+    /// Counts a statement. To be called by the owner's thread alone.
     #[inline]
-    fn add(&self, figures: &Figures, now_micros: i64) -> bool {
-        self.last_seen_micros.store(now_micros, Ordering::Relaxed);
-        self.sums.add_unusual(figures);
+    fn add(&self, figures: &Figures, now_micros: i64) -> Added {
         let len = self.pending_len.load(Ordering::Relaxed);
         // The owner adds them up as soon as there are so many, so there is room for one.
-        let pending = &self.pending[len % PENDING];
-        let put = |number: &AtomicU32, value: u64| number.store(value as u32, Ordering::Relaxed);
-        put(&pending.nanos, figures.nanos);
-        put(&pending.sent, figures.sent);
-        put(&pending.examined, figures.examined);
+        let room = self.pending.get(len as usize);
+        if !room.is_some_and(|pending| pending.put(figures)) {
+            return Added::IsLarge;
+        }
+        self.last_seen_micros.store(now_micros, Ordering::Relaxed);
+        self.sums.add_unusual(figures);
         self.pending_len.store(len + 1, Ordering::Release);
-        len + 1 == PENDING
+        match len as usize + 1 {
+            PENDING => Added::IsLast,
+            _ => Added::Waits,
+        }
     }
 
     /// The pending statements become part of the sums; their latencies go into the histogram of the digest, which is locked.
@@ -441,11 +469,10 @@ impl Meter {
     #[inline]
     pub fn add(&self, figures: &Figures, now_micros: i64, text: &[u8]) {
         let (digest, local) = (&*self.digest, &*self.local);
-        let is_large = (figures.nanos | figures.sent | figures.examined) > u64::from(u32::MAX);
-        match is_large {
-            true => self.add_large(figures, now_micros),
-            false if local.add(figures, now_micros) => digest.add_up(local),
-            false => {}
+        match local.add(figures, now_micros) {
+            Added::Waits => {}
+            Added::IsLast => digest.add_up(local),
+            Added::IsLarge => self.add_large(figures, now_micros),
         }
         if figures.nanos > digest.sample_nanos.load(Ordering::Relaxed)
             || now_micros > digest.sample_until_micros.load(Ordering::Relaxed)
@@ -462,6 +489,13 @@ impl Meter {
         local.last_seen_micros.store(now_micros, Ordering::Relaxed);
         local.sums.add(figures);
         inner.histogram.add(Buckets::get().of(figures.nanos), 1);
+    }
+
+    /// A statement begins that is to be counted.
+    #[inline]
+    pub fn approach(&self) {
+        prefetch(&self.digest.id);
+        prefetch(&self.local.last_seen_micros);
     }
 
     /// The kind of statements that it counts.
@@ -590,21 +624,26 @@ mod tests {
         let hour = 3_600_000_000_000;
         one.add(&figures(20_000), 1, b"");
         one.add(&figures(hour), 2, b"");
-        one.add(
-            &Figures {
-                examined: 1 << 33,
-                affected: 7,
-                ..figures(30_000)
-            },
-            3,
-            b"",
-        );
+        for (at, examined) in [(3, 1 << 33), (4, 1 << 16), (5, (1 << 16) - 1)] {
+            one.add(
+                &Figures {
+                    examined,
+                    affected: 7,
+                    ..figures(30_000)
+                },
+                at,
+                b"",
+            );
+        }
         let summary = &digests.all()[0];
         let totals = &summary.totals;
-        assert_eq!((totals.count, totals.nanos), (3, hour + 50_000));
+        assert_eq!((totals.count, totals.nanos), (5, hour + 110_000));
         assert_eq!((totals.least_nanos(), totals.most_nanos), (20_000, hour));
-        assert_eq!((totals.examined, totals.sent, totals.affected), (1 << 33, 3, 7));
-        assert_eq!(summary.histogram.count(), 3);
+        assert_eq!(
+            (totals.examined, totals.sent, totals.affected),
+            ((1 << 33) + (1 << 17) - 1, 5, 21)
+        );
+        assert_eq!(summary.histogram.count(), 5);
     }
 
     #[test]

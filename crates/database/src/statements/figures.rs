@@ -34,8 +34,71 @@ impl Rare {
     pub const COUNT: usize = Rare::NoIndexUsed as usize + 1;
 }
 
+/// The rare figures of one statement. Those that it has not are not written either: for most statements that is all but one word.
+#[derive(Clone, Debug, Default)]
+pub struct RareFigures {
+    /// A bit for each that it has.
+    present: u16,
+    figures: [u64; Rare::COUNT],
+}
+
+const _: () = assert!(Rare::COUNT <= u16::BITS as usize);
+
+impl RareFigures {
+    /// It has none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.present == 0
+    }
+
+    /// Forgets all.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.present = 0;
+    }
+
+    /// Notes the one that has this number.
+    #[inline]
+    pub fn put(&mut self, rare: usize, figure: u64) {
+        self.present |= 1 << rare;
+        self.figures[rare] = figure;
+    }
+
+    /// One of them; 0 if it has that not.
+    pub fn of(&self, rare: Rare) -> u64 {
+        match self.present & 1 << rare as u32 {
+            0 => 0,
+            _ => self.figures[rare as usize],
+        }
+    }
+
+    /// Those that it has, with their numbers.
+    fn each(&self) -> impl Iterator<Item = (usize, u64)> {
+        bits(self.present).map(|rare| (rare, self.figures[rare]))
+    }
+
+    /// Becomes the same as another.
+    #[inline]
+    fn copy(&mut self, other: &RareFigures) {
+        self.present = other.present;
+        if other.present != 0 {
+            self.figures = other.figures;
+        }
+    }
+}
+
+/// The numbers of the bits that are set, the lowest first.
+pub fn bits(mut of: u16) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = of.trailing_zeros();
+        of &= of.wrapping_sub(1);
+        (bit < u16::BITS).then_some(bit as usize)
+    })
+}
+
 /// What one statement did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Figures {
     /// How long it took, in nanoseconds.
     pub nanos: u64,
@@ -51,14 +114,27 @@ pub struct Figures {
     pub sent: u64,
     /// Rows read.
     pub examined: u64,
-    /// By [`Rare`]; none if all are 0, as they are for most statements.
-    pub rare: Option<Box<[u64; Rare::COUNT]>>,
+    /// What few statements do. Last, as it is not looked at for most.
+    pub rare: RareFigures,
 }
 
 impl Figures {
     /// One of the rare figures.
     pub fn rare(&self, rare: Rare) -> u64 {
-        self.rare.as_ref().map_or(0, |all| all[rare as usize])
+        self.rare.of(rare)
+    }
+
+    /// Becomes the same as another.
+    #[inline]
+    pub fn copy(&mut self, other: &Figures) {
+        self.nanos = other.nanos;
+        self.lock_nanos = other.lock_nanos;
+        self.errors = other.errors;
+        self.warnings = other.warnings;
+        self.affected = other.affected;
+        self.sent = other.sent;
+        self.examined = other.examined;
+        self.rare.copy(&other.rare);
     }
 }
 
@@ -141,7 +217,7 @@ impl Sums {
     #[inline]
     pub fn add_unusual(&self, figures: &Figures) {
         let any = figures.affected | figures.lock_nanos | figures.errors | figures.warnings;
-        if any > 0 || figures.rare.is_some() {
+        if any > 0 || !figures.rare.is_empty() {
             self.add_some_unusual(figures);
         }
     }
@@ -152,12 +228,8 @@ impl Sums {
         add_some(&self.lock_nanos, figures.lock_nanos);
         add_some(&self.errors, figures.errors);
         add_some(&self.warnings, figures.warnings);
-        for (sum, more) in self
-            .rare
-            .iter()
-            .zip(figures.rare.iter().flat_map(|rare| rare.iter()))
-        {
-            add_some(sum, *more);
+        for (rare, more) in figures.rare.each() {
+            add(&self.rare[rare], more);
         }
     }
 }
@@ -309,15 +381,16 @@ mod tests {
     #[test]
     fn sums_of_sums_are_those_of_all() {
         let (one, other) = (Sums::default(), Sums::default());
-        let mut rare = [0; Rare::COUNT];
-        rare[Rare::SortRows as usize] = 7;
         for (sums, nanos) in [(&one, 30), (&one, 10), (&other, 20)] {
-            sums.add(&Figures {
+            let mut figures = Figures {
                 nanos,
                 sent: 1,
-                rare: (nanos == 20).then(|| Box::new(rare)),
                 ..Figures::default()
-            });
+            };
+            if nanos == 20 {
+                figures.rare.put(Rare::SortRows as usize, 7);
+            }
+            sums.add(&figures);
         }
         let mut total = Totals::of(&one);
         total.add(&Totals::default());
@@ -329,5 +402,22 @@ mod tests {
         );
         assert_eq!(total.rare(Rare::SortRows), 7);
         assert_eq!(Totals::default().least_nanos(), 0);
+    }
+
+    #[test]
+    fn rare_figures_are_those_that_were_put_since_they_were_cleared() {
+        let mut one = RareFigures::default();
+        one.put(Rare::SortRows as usize, 7);
+        one.put(Rare::NoIndexUsed as usize, 1);
+        let mut other = RareFigures::default();
+        other.copy(&one);
+        one.clear();
+        assert!(one.is_empty() && one.of(Rare::SortRows) == 0 && one.each().count() == 0);
+        one.put(Rare::SelectScan as usize, 2);
+        assert_eq!(one.each().collect::<Vec<_>>(), [(Rare::SelectScan as usize, 2)]);
+        let all = [(Rare::SortRows as usize, 7), (Rare::NoIndexUsed as usize, 1)];
+        assert_eq!(other.each().collect::<Vec<_>>(), all);
+        other.copy(&one);
+        assert_eq!((other.of(Rare::SortRows), other.of(Rare::SelectScan)), (0, 2));
     }
 }

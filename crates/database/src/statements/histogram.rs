@@ -45,21 +45,21 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
 });
 
 /// How many beginnings of numbers there are with so many bits behind the first one.
-pub const fn beginnings(bits: u32) -> usize {
+const fn beginnings(bits: u32) -> usize {
     (65 - bits as usize) << bits
 }
 
 /// How many bits a number has, and so many of those that follow the first one. Numbers that are too small are taken for the least one
 /// with so many bits.
 #[inline]
-pub fn beginning_of(number: u64, bits: u32) -> usize {
+fn beginning_of(number: u64, bits: u32) -> usize {
     let number = number.max(1 << bits);
     let shift = number.ilog2() - bits;
     ((shift as usize) << bits) + (number >> shift) as usize
 }
 
 /// The least number with a [beginning](beginning_of).
-pub const fn shortest_of(beginning: usize, bits: u32) -> u64 {
+const fn shortest_of(beginning: usize, bits: u32) -> u64 {
     if beginning <= 1 << bits {
         return 0;
     }

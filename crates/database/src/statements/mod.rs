@@ -13,6 +13,10 @@
 //! that no other thread writes; nothing is locked, nothing is allocated. A [few dozen](digests) statements at a time are added up, in
 //! one loop and under locks that are taken once for all of them. Readers, who are rare, add the meters up, and what is pending in each.
 //!
+//! With many sessions, most of what it costs is not instructions but cache lines: what a session counted last has left the near caches before its
+//! next statement. So what each statement writes lies together, in lines of its own; it is asked for when the statement begins
+//! ([`prefetch`](tidemark_engine::prefetch)); and what few statements have is not looked at for the others.
+//!
 //! - [`figures`]: what one statement did, and sums of that. [`histogram`]: latencies by powers of ten.
 //! - [`errors`]: with which errors they ended.
 //! - [`digests`]: sums by kind of statement, and `gathered`, of all meters of one. [`history`]: the last statements of a session. [`accounts`]: sums and connections of

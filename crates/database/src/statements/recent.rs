@@ -8,6 +8,8 @@
 //!                 next
 //! ```
 
+use tidemark_engine::prefetch;
+
 /// Events that the history has: `performance_schema_events_…_history_size`, of statements, transactions and stages alike.
 pub const EVENTS: usize = 10;
 const SLOTS: usize = EVENTS + 1;
@@ -54,6 +56,14 @@ impl<T> Recent<T> {
         }
     }
 
+    /// An event is about to take a slot.
+    #[inline]
+    pub fn approach(&self) {
+        if let Some(slot) = self.slots.get(self.next) {
+            prefetch(slot);
+        }
+    }
+
     /// Slots are taken in turn, so the one that is not there is the next to be made.
     #[cold]
     fn add_slot(&mut self, none: fn() -> T) -> &mut T {
@@ -72,6 +82,11 @@ impl<T> Recent<T> {
     pub fn history(&self) -> impl Iterator<Item = &T> {
         let first = self.next + SLOTS - self.kept;
         (first..first + self.kept).map(|at| &self.slots[at % SLOTS])
+    }
+
+    /// All slots, in no order.
+    pub fn slots(&mut self) -> &mut [T] {
+        &mut self.slots
     }
 
     /// Forgets which was over last.

@@ -7,6 +7,7 @@
 use super::long::Told;
 use super::recent::Recent;
 use super::setup::{Consumer, Counted, Instrument};
+use std::num::NonZeroU64;
 use tidemark_engine::waits::WaitSum;
 use tidemark_engine::{Isolation, Tick};
 
@@ -14,7 +15,7 @@ use tidemark_engine::{Isolation, Tick};
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
     /// The number of the event in the session.
-    pub id: u64,
+    pub id: NonZeroU64,
     /// That of the statement that began it.
     pub statement: u64,
     /// When.
@@ -26,17 +27,20 @@ pub struct Begun {
     /// It is one statement's.
     pub autocommit: bool,
     /// SAVEPOINT.
-    pub savepoints: u64,
+    pub savepoints: u32,
     /// ROLLBACK TO SAVEPOINT.
-    pub rolled_back_to: u64,
+    pub rolled_back_to: u32,
     /// RELEASE SAVEPOINT.
-    pub released: u64,
+    pub released: u32,
 }
 
 impl Begun {
     /// One that is a statement's own, with the numbers of its event and of the statement.
     #[inline]
-    fn alone((id, statement): (u64, u64), (at, isolation, read_only): (Tick, Isolation, bool)) -> Begun {
+    fn alone(
+        (id, statement): (NonZeroU64, u64),
+        (at, isolation, read_only): (Tick, Isolation, bool),
+    ) -> Begun {
         Begun {
             id,
             statement,
@@ -51,24 +55,30 @@ impl Begun {
     }
 }
 
-/// A transaction that is over.
+/// A transaction that is over. It is a cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct TransactionEvent {
     /// What it was.
     pub begun: Begun,
     /// The engine's number for it, if it wrote.
-    pub txn: Option<u64>,
+    pub txn: Option<NonZeroU64>,
     /// It was committed, not rolled back.
     pub committed: bool,
     /// How long it took, in nanoseconds.
     pub nanos: u64,
 }
 
+const _: () = assert!(size_of::<TransactionEvent>() == 64);
+
 impl TransactionEvent {
     /// None yet.
     fn none() -> TransactionEvent {
         TransactionEvent {
-            begun: Begun::alone((0, 0), (Tick::default(), Isolation::RepeatableRead, true)),
+            begun: Begun::alone(
+                (NonZeroU64::MIN, 0),
+                (Tick::default(), Isolation::RepeatableRead, true),
+            ),
             txn: None,
             committed: true,
             nanos: 0,
@@ -80,7 +90,7 @@ impl TransactionEvent {
 #[derive(Clone, Copy, Debug)]
 pub struct Over {
     /// The engine's number for it, if it wrote.
-    pub txn: Option<u64>,
+    pub txn: Option<NonZeroU64>,
     /// It was committed, not rolled back.
     pub committed: bool,
     /// Of a transaction that was one statement: the statement's beginning, the level, and whether it might not write. Others have
@@ -105,7 +115,7 @@ pub struct Transactions {
 impl Transactions {
     /// One is over since a moment; `ids` are a number for its event, if it was a statement's own, and that of the statement.
     #[inline(always)]
-    pub fn end(&mut self, (over, at): (&Over, Tick), ids: impl FnOnce() -> (u64, u64), told: Told) {
+    pub fn end(&mut self, (over, at): (&Over, Tick), ids: impl FnOnce() -> (NonZeroU64, u64), told: Told) {
         let counted = told.setup.counted(Instrument::Transaction);
         if !told.collected.has(Consumer::Global) || !counted.is_enabled() {
             self.open = None;

@@ -5,7 +5,7 @@
 //! operating system, two looks at the clock do not show.
 
 use super::{Access, Disk, File, Part};
-use crate::waits::{Timed, WaitSum};
+use crate::waits::{Timed, Unseen, WaitSum};
 use crate::{COUNTED, Tick};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -110,6 +110,7 @@ struct Counter {
     times: Timed,
     bytes: AtomicU64,
     /// Of these, what is not shown.
+    unseen: Unseen,
     unseen_bytes: AtomicU64,
     pending: AtomicU64,
 }
@@ -141,14 +142,14 @@ impl Counter {
     fn shown(&self) -> Requests {
         let unseen = self.unseen_bytes.load(Ordering::Relaxed);
         Requests {
-            times: self.times.shown(),
+            times: self.times.shown(&self.unseen),
             bytes: self.bytes.load(Ordering::Relaxed).saturating_sub(unseen),
             pending: self.pending.load(Ordering::Relaxed),
         }
     }
 
     fn begin_anew(&self) {
-        self.times.begin_anew();
+        self.times.begin_anew(&self.unseen);
         let bytes = self.bytes.load(Ordering::Relaxed);
         self.unseen_bytes.store(bytes, Ordering::Relaxed);
     }

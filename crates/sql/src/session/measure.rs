@@ -5,7 +5,7 @@
 //! texts. The clock is read once more than it was anyhow only between the statements of one text.
 
 use super::Session;
-use crate::context::{CountedBefore, command};
+use crate::context::command;
 use crate::error::SqlError;
 use crate::expr::digest_hash;
 use crate::parse::{conceal, digest_text};
@@ -17,6 +17,7 @@ use crate::statements::setup::{Consumer, Instrument};
 use crate::statements::transactions::Over;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tidemark_engine::{COUNTED, Tick};
@@ -46,7 +47,6 @@ pub(super) struct Measure {
     began: Tick,
     lock_nanos: u64,
     examined: u64,
-    counted: CountedBefore,
     /// Its kind, once it is parsed.
     pub kind: Cell<Option<usize>>,
     about: RefCell<Option<About>>,
@@ -56,7 +56,9 @@ pub(super) struct Measure {
     told: bool,
     short: HashMap<Box<[u8]>, Meter>,
     /// What was told of last.
-    ended: Box<Ended>,
+    ended: Ended,
+    /// The prepared statement that has its text, if it is the command itself that runs one.
+    text_of: Option<NonZeroU64>,
     /// The history has it already, or is not to have it.
     is_kept: bool,
     /// A transaction that ended with the statement that was told of last.
@@ -73,13 +75,13 @@ impl Default for Measure {
             began: now,
             lock_nanos: 0,
             examined: 0,
-            counted: CountedBefore::default(),
             kind: Cell::new(None),
             about: RefCell::new(None),
             is_reprepared: Cell::new(false),
             told: false,
             short: HashMap::new(),
-            ended: Box::new(Ended::none()),
+            ended: Ended::none(),
+            text_of: None,
             is_kept: true,
             over: None,
         }
@@ -114,6 +116,7 @@ impl Session {
     #[inline]
     pub(super) fn measure_command(&mut self, began: Tick) {
         self.measure.just_ended = None;
+        self.measure.text_of = None;
         self.measure.command_began = began;
         self.measure.began = began;
         self.measure.lock_nanos = self.state.lock_nanos();
@@ -176,7 +179,7 @@ impl Session {
         let (state, measure) = (&self.state, &mut self.measure);
         let (lock_nanos, examined) = (state.lock_nanos(), state.examined.get());
         let affected = state.row_count.get();
-        let ended = &mut *measure.ended;
+        let ended = &mut measure.ended;
         ended.kind = kind;
         ended.began = measure.began;
         ended.has_rows = affected == -1;
@@ -191,8 +194,8 @@ impl Session {
         figures.errors = 0;
         (measure.lock_nanos, measure.examined) = (lock_nanos, examined);
         if error.is_some() || ended.is_unusual() || state.process.counters.is_touched() {
-            let rare = state.process.counters.of_statement(&mut measure.counted);
-            ended.set_unusual(rare, error);
+            ended.begin_unusual(error);
+            state.process.counters.of_statement(&mut ended.figures.rare);
         }
         let counted = state.database.setup.counted(Instrument::Statement(kind));
         let collected = state.collected();
@@ -337,11 +340,11 @@ impl Session {
         }
     }
 
-    /// A prepared statement has run.
+    /// The prepared statement of this number has run.
     #[inline]
     pub(super) fn tell_prepared(
         &mut self,
-        about: &About,
+        (id, about): (u32, &About),
         meter: &mut Option<Meter>,
         error: Option<&SqlError>,
     ) {
@@ -355,6 +358,7 @@ impl Session {
                 None => new,
             };
         }
+        self.measure.text_of = NonZeroU64::new(id.into());
         let is_metered = self.tell_inline(command::COM_EXECUTE, meter.as_ref(), error, &about.text);
         if !is_metered && let Some(instance) = &about.run {
             instance.executed(&self.measure.ended.figures);
@@ -376,7 +380,7 @@ impl Session {
     pub(super) fn end_command(&mut self) {
         let measure = &mut self.measure;
         let is_kept = std::mem::replace(&mut measure.is_kept, true);
-        let ended = (!is_kept).then_some(&mut measure.ended);
+        let ended = (!is_kept).then_some((&mut measure.ended, measure.text_of));
         let (over, told) = (measure.over.as_ref(), self.state.told());
         self.state.process.end(measure.began, ended, over, told);
         measure.over = None;

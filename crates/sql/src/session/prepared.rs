@@ -18,7 +18,7 @@ use crate::types::{ColumnMeta, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tidemark_engine::Tick;
+use tidemark_engine::{COUNTED, Tick};
 
 #[derive(Default)]
 pub(super) struct Statements {
@@ -220,11 +220,14 @@ impl Session {
             return Err(SqlError::unknown_statement(id));
         };
         self.show_command("Execute", &prepared.about.text);
+        if let Some(meter) = prepared.meter.as_ref().filter(|_| COUNTED) {
+            meter.approach();
+        }
         self.measure_statement();
         self.state.process.counters.add_command(command::STMT_EXECUTE);
         let result = self.execute_prepared(&mut prepared, params, false, out);
         let PreparedStatement { about, meter, .. } = &mut *prepared;
-        self.tell_prepared(about, meter, result.as_ref().err());
+        self.tell_prepared((id, about), meter, result.as_ref().err());
         self.statements.binary.insert(id, prepared);
         self.finish_statement();
         result

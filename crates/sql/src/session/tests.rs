@@ -426,6 +426,48 @@ fn statements_are_prepared_and_several_sent_at_once() {
 }
 
 #[test]
+fn the_history_has_the_texts_of_prepared_statements_as_long_as_those_are_there_and_behind_them() {
+    let world = World::new("prepared_texts");
+    let (mut s, mut watcher) = (world.session(), world.root());
+    ok(
+        &mut s,
+        "CREATE TABLE t (a INT PRIMARY KEY); INSERT INTO t VALUES (1), (2)",
+    );
+    let (one, other) = (
+        s.prepare(b"SELECT a FROM t WHERE a = ?").unwrap(),
+        s.prepare(b"DELETE FROM t").unwrap(),
+    );
+    let value = crate::types::Value::Int(2);
+    for (id, params) in [(one.id, &[value][..]), (other.id, &[]), (one.id, &[])] {
+        // The last lacks its parameter.
+        let executed = s.execute(id, params, &mut Text::default());
+        assert_eq!(executed.is_err(), id == one.id && params.is_empty());
+    }
+    let history = format!(
+        "SELECT SQL_TEXT, ROWS_SENT, ROWS_AFFECTED, SELECT_SCAN, ERRORS FROM performance_schema.events_statements_history WHERE \
+         THREAD_ID = {} AND EVENT_NAME = 'statement/com/Execute' ORDER BY EVENT_ID",
+        s.connection_id()
+    );
+    let seen = [
+        "SELECT a FROM t WHERE a = ?|1|0|0|0",
+        "DELETE FROM t|0|2|0|0",
+        "SELECT a FROM t WHERE a = ?|0|0|0|1",
+    ];
+    s.close_statement(one.id);
+    assert_eq!(ok(&mut watcher, &history), seen);
+    s.close_statement(other.id);
+    ok(&mut s, "SELECT * FROM t WHERE a + 0 = 7");
+    assert_eq!(ok(&mut watcher, &history), seen);
+    let last = history
+        .replace("_history", "_current")
+        .replace("com/Execute", "sql/select");
+    assert_eq!(
+        ok(&mut watcher, &last),
+        ["SELECT * FROM t WHERE a + 0 = 7|0|0|1|0"]
+    );
+}
+
+#[test]
 fn roles_count_while_they_are_active_and_survive_a_restart() {
     let mut world = World::new("roles");
     let mut root = world.session();

@@ -11,7 +11,7 @@ use crate::parse::{Parsed, expect_single, parse, parse_shape};
 use crate::statements::Meter;
 use crate::statements::setup::Consumer;
 use crate::types::{Value, WarningLevel};
-use tidemark_engine::failpoint;
+use tidemark_engine::{COUNTED, failpoint};
 
 /// Errors of what a statement means as a whole, which is looked at when the constants of its conditions have been.
 const OF_WHOLE_STATEMENT: [u16; 10] = [
@@ -103,6 +103,9 @@ impl Session {
                 && let Some(mut ready) = self.plans.plans[at].take()
             {
                 self.clear_diagnostics();
+                if let Some(meter) = ready.meter.as_ref().filter(|_| COUNTED) {
+                    meter.approach();
+                }
                 let values = std::mem::take(&mut self.plans.values);
                 let ran = self.run_ready(&mut ready, &values, next < sql.len(), out);
                 self.plans.values = values;

@@ -22,6 +22,7 @@ use crate::statements::stages::Stage;
 use crate::statements::transactions::Over;
 use crate::variables::{DEFS, Setting, find, isolation_name};
 use std::cell::Cell;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tidemark_engine::{COUNTED, Isolation, Lsn, Savepoint, Tick};
@@ -80,7 +81,7 @@ impl Session {
         let began = self.measure.began();
         let is_alone = !self.state.in_transaction.get();
         Over {
-            txn: self.txn.id().map(|id| id.0),
+            txn: self.txn.id().and_then(|id| NonZeroU64::new(id.0)),
             committed,
             alone: is_alone.then(|| (began, self.txn.isolation(), self.txn.is_read_only())),
         }
@@ -393,7 +394,7 @@ impl Session {
         self.state.count(Counter::HandlerSavepoint, 1);
         self.state
             .process
-            .with_open_transaction(|open| open.savepoints += 1);
+            .with_open_transaction(|open| open.savepoints = open.savepoints.saturating_add(1));
         let metadata_locks = self.state.locks.used_count();
         self.transaction
             .savepoints
@@ -436,7 +437,7 @@ impl Session {
         self.state.count(Counter::HandlerSavepointRollback, 1);
         self.state
             .process
-            .with_open_transaction(|open| open.rolled_back_to += 1);
+            .with_open_transaction(|open| open.rolled_back_to = open.rolled_back_to.saturating_add(1));
         let rolled_back = match saved.begun {
             true => self.txn.rollback_to(&point).map_err(SqlError::from),
             false => self.begin_again(),
@@ -458,7 +459,7 @@ impl Session {
         self.transaction.savepoints.truncate(at);
         self.state
             .process
-            .with_open_transaction(|open| open.released += 1);
+            .with_open_transaction(|open| open.released = open.released.saturating_add(1));
         Ok(Answer::ok())
     }
 

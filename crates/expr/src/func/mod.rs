@@ -30,6 +30,7 @@ mod temporal;
 mod temporal_now;
 mod temporal_sum;
 mod units;
+mod xml;
 
 pub use json_schema::schema_violation;
 pub(crate) use multi_valued::cast_as_array;
@@ -50,7 +51,7 @@ use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{Collation, Conversion, SqlType, TimeZone, TypeKind, Val, Warnings};
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
-    let tables: [&'static [FuncDef]; 21] = [
+    let tables: [&'static [FuncDef]; 22] = [
         cipher::FUNCTIONS,
         compress::FUNCTIONS,
         control::FUNCTIONS,
@@ -72,6 +73,7 @@ static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::ne
         temporal_sum::FUNCTIONS,
         statement::FUNCTIONS,
         units::FUNCTIONS,
+        xml::FUNCTIONS,
     ];
     tables.into_iter().flatten().map(|f| (f.name, f)).collect()
 });

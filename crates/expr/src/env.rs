@@ -238,6 +238,8 @@ pub struct Env<'a> {
     pub collation_connection: Collation,
     /// Digits that `/` and AVG add behind the decimal point. 4 by default.
     pub div_precision_increment: u8,
+    /// The mode of EXTRACT(WEEK FROM …). 0 by default.
+    pub default_week_format: u8,
     /// GROUP_CONCAT's result is cut here, in bytes. 1024 by default.
     pub group_concat_max_len: u64,
     /// Longest value that a function may return, in bytes. 64 MiB by default.
@@ -280,6 +282,7 @@ impl<'a> Env<'a> {
             conversion: Conversion::new(warnings, time_zone),
             collation_connection: Collation::DEFAULT,
             div_precision_increment: 4,
+            default_week_format: 0,
             group_concat_max_len: 1024,
             max_allowed_packet: 64 << 20,
             random: RefCell::default(),

@@ -339,7 +339,7 @@ pub(crate) fn extract<'a>(unit: IntervalUnit, e: &'a Expr, ctx: &EvalCtx<'a>) ->
         return Ok(Val::Int(
             tidemark_types::temporal::calendar::week(
                 t.date,
-                tidemark_types::temporal::calendar::WeekMode::from_mode(0),
+                tidemark_types::temporal::calendar::WeekMode::from_mode(env.default_week_format.into()),
             )
             .0,
         ));

@@ -86,6 +86,13 @@ impl Parser<'_> {
         if schema.is_none() && is_aggregate(&name) {
             call.over = self.over()?;
         }
+        if schema.is_none() && call.args.len() == 1 {
+            match name.as_str() {
+                "WEEK" => call.args.push(Expr::int(self.week_format.into())),
+                "YEARWEEK" => call.args.push(Expr::int(0)),
+                _ => {}
+            }
+        }
         call.schema = schema;
         self.needs_literal |=
             type_follows_from_values(&name) && call.args.iter().any(|arg| matches!(arg, Expr::Param(_)));

@@ -125,12 +125,21 @@ pub fn expect_single(sql: &[u8], end: usize, mode: SqlMode) -> Result<()> {
 /// Parses the statement that begins at `start`. A text that holds nothing but comments is [`Statement::Empty`], one
 /// without even these is error 1065.
 pub fn parse(sql: &[u8], start: usize, mode: SqlMode) -> Result<Parsed> {
-    parse_shape(sql, start, mode, &[])
+    parse_shape(sql, start, mode, 0, &[])
 }
 
-/// Like [`parse`], but the literals at these offsets ([`shape::Shape::offsets`]) become [`ast::Expr::Param`].
-pub fn parse_shape(sql: &[u8], start: usize, mode: SqlMode, literals: &[u32]) -> Result<Parsed> {
+/// Like [`parse`], but the literals at these offsets ([`shape::Shape::offsets`]) become [`ast::Expr::Param`], and `WEEK(d)` is
+/// `WEEK(d, week_format)`: as in MySQL `default_week_format` is looked at when a text is parsed, so that a prepared statement, a view and a
+/// generated column keep the mode that they were made with.
+pub fn parse_shape(
+    sql: &[u8],
+    start: usize,
+    mode: SqlMode,
+    week_format: u8,
+    literals: &[u32],
+) -> Result<Parsed> {
     let mut parser = Parser::new(sql, start, mode, literals)?;
+    parser.week_format = week_format;
     let statement = parser.statement()?;
     parser.expect_end()?;
     Ok(Parsed {

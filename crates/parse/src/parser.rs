@@ -28,6 +28,8 @@ pub struct Parser<'a> {
     pub(super) commented: bool,
     pos: usize,
     pub(super) mode: SqlMode,
+    /// The mode of WEEK() without one.
+    pub(super) week_format: u8,
     height: usize,
     /// The SELECTs around the cursor.
     selects: usize,
@@ -65,6 +67,7 @@ impl<'a> Parser<'a> {
             commented: lexer.commented,
             pos: 0,
             mode,
+            week_format: 0,
             height: 0,
             selects: 0,
             tables: 0,

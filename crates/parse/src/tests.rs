@@ -230,7 +230,7 @@ fn parameters_are_numbered_and_shapes_agree_with_the_parser() {
     let sql = b"SELECT a FROM t WHERE b = 5 AND c LIKE 'x' LIMIT 7";
     let mut shape = shape::Shape::default();
     assert!(shape.scan(sql, 0, SqlMode::DEFAULT));
-    let parsed = parse_shape(sql, 0, SqlMode::DEFAULT, shape.offsets()).unwrap();
+    let parsed = parse_shape(sql, 0, SqlMode::DEFAULT, 0, shape.offsets()).unwrap();
     let reference = parse(
         b"SELECT a FROM t WHERE b = ? AND c LIKE ? LIMIT ?",
         0,
@@ -245,7 +245,7 @@ fn parameters_are_numbered_and_shapes_agree_with_the_parser() {
         "UPDATE t SET a = ROUND(b, 2)",
     ] {
         assert!(shape.scan(sql.as_bytes(), 0, SqlMode::DEFAULT));
-        let parsed = parse_shape(sql.as_bytes(), 0, SqlMode::DEFAULT, shape.offsets());
+        let parsed = parse_shape(sql.as_bytes(), 0, SqlMode::DEFAULT, 0, shape.offsets());
         assert!(parsed.unwrap().needs_literal, "{sql}");
     }
 }

@@ -49,7 +49,7 @@ fn shape_of_any_text() {
         shape.values(input, mode, &mut values);
         assert_eq!(values.len(), shape.offsets().len());
         // What cannot be read without its literals (`CHAR(10)`) is parsed whole; what can be read so must be right.
-        if parse_shape(input, 0, mode, shape.offsets()).is_ok() {
+        if parse_shape(input, 0, mode, 0, shape.offsets()).is_ok() {
             assert!(whole.is_ok(), "a shape was read of a statement that is none");
         }
     });

@@ -213,6 +213,7 @@ impl SessionState {
         env.now_micros = self.now_micros.get();
         env.collation_connection = settings.collation_connection;
         env.div_precision_increment = settings.div_precision_increment;
+        env.default_week_format = settings.default_week_format;
         env.group_concat_max_len = settings.group_concat_max_len;
         env.max_allowed_packet = settings.max_allowed_packet;
         env

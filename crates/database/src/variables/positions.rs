@@ -34,6 +34,7 @@ positions! {
     at_max_error_count = "max_error_count";
     at_group_concat_max_len = "group_concat_max_len";
     at_div_precision_increment = "div_precision_increment";
+    at_default_week_format = "default_week_format";
     at_sql_select_limit = "sql_select_limit";
     at_sql_safe_updates = "sql_safe_updates";
     at_updatable_views_with_limit = "updatable_views_with_limit";

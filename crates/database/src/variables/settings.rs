@@ -58,6 +58,8 @@ pub struct Settings {
     pub group_concat_max_len: u64,
     /// Digits that `/` and AVG add behind the decimal point. 4 by default.
     pub div_precision_increment: u8,
+    /// The mode of WEEK() without one, and of EXTRACT(WEEK FROM …). 0 by default.
+    pub default_week_format: u8,
     /// Rows of a SELECT without LIMIT. `u64::MAX` by default, which is no limit.
     pub sql_select_limit: u64,
     /// UPDATE and DELETE must use a key or a LIMIT. Off by default.
@@ -162,6 +164,7 @@ impl Values {
             max_error_count: uint(at_max_error_count()) as usize,
             group_concat_max_len: uint(at_group_concat_max_len()),
             div_precision_increment: uint(at_div_precision_increment()) as u8,
+            default_week_format: uint(at_default_week_format()) as u8,
             sql_select_limit: uint(at_sql_select_limit()),
             sql_safe_updates: uint(at_sql_safe_updates()) != 0,
             updatable_views_with_limit: self.text(at_updatable_views_with_limit()) == "YES",

@@ -10,7 +10,7 @@ use crate::context::{Done, ResultSink, ok_info};
 use crate::ddl::accounts::access_denied;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{Explain, ExplainFormat, Statement};
-use crate::parse::parse;
+use crate::parse::parse_shape;
 use std::sync::Arc;
 
 /// What another session runs, and in which database.
@@ -30,7 +30,9 @@ impl Session {
             let status = self.status_with(more);
             return out.ok(&ok_info(&self.state, &Done::default(), status));
         };
-        let parsed = parse(&text, 0, self.state.settings.sql_mode).map_err(|_| unexplained())?;
+        let settings = &self.state.settings;
+        let parsed = parse_shape(&text, 0, settings.sql_mode, settings.default_week_format, &[])
+            .map_err(|_| unexplained())?;
         if parsed.next < text.len() {
             return Err(SqlError::not_supported(
                 "EXPLAIN FOR CONNECTION of one of several statements",

@@ -11,7 +11,7 @@ use crate::context::{Answer, Counter, Database, Process, ResultSink, SessionStat
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{PrepareSource, Statement, StatementHints};
-use crate::parse::{expect_single, parse, trim};
+use crate::parse::{expect_single, parse_shape, trim};
 use crate::statements::Meter;
 use crate::statements::prepared::Instance;
 use crate::types::{ColumnMeta, SqlType, Value};
@@ -100,7 +100,7 @@ impl Session {
     fn parse_one(&self, sql: &[u8]) -> Result<PreparedStatement> {
         let sql = trim(sql);
         let mode = self.state.settings.sql_mode;
-        let parsed = parse(sql, 0, mode)?;
+        let parsed = parse_shape(sql, 0, mode, self.state.settings.default_week_format, &[])?;
         expect_single(sql, parsed.next, mode)?;
         self.measure.kind.set(Some(command::of(&parsed.statement)));
         match parsed.statement {

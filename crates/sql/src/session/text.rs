@@ -7,7 +7,7 @@ use crate::context::{Counter, ResultSink, capability};
 use crate::ddl::server_tables;
 use crate::error::{Result, SqlError, er};
 use crate::monitor::refused::{self, Refused};
-use crate::parse::{Parsed, expect_single, parse, parse_shape};
+use crate::parse::{Parsed, expect_single, parse_shape};
 use crate::statements::Meter;
 use crate::statements::setup::Consumer;
 use crate::types::{Value, WarningLevel};
@@ -95,6 +95,7 @@ impl Session {
     fn run_next(&mut self, sql: &[u8], start: usize, out: &mut dyn ResultSink) -> Result<usize> {
         failpoint::reach("parse");
         let mode = self.state.settings.sql_mode;
+        let week_format = self.state.settings.default_week_format;
         let traces = self.state.settings.trace.enabled;
         if !traces && self.is_well_formed(sql) && self.plans.shape.scan(sql, start, mode) {
             let next = self.following(sql, self.plans.shape.next())?;
@@ -130,7 +131,7 @@ impl Session {
                 self.plans.index.remove(self.plans.shape.key());
             }
             let refused = self.plans.refused.contains(self.plans.shape.key());
-            let shaped = || parse_shape(sql, start, mode, self.plans.shape.offsets()).ok();
+            let shaped = || parse_shape(sql, start, mode, week_format, self.plans.shape.offsets()).ok();
             if let Some(parsed) = (!refused).then(shaped).flatten()
                 && !parsed.needs_literal
                 && is_planned(&parsed.statement)
@@ -141,7 +142,8 @@ impl Session {
                 return Ok(next);
             }
         }
-        let parsed = parse(sql, start, mode).inspect_err(|_| self.clear_diagnostics())?;
+        let parsed =
+            parse_shape(sql, start, mode, week_format, &[]).inspect_err(|_| self.clear_diagnostics())?;
         let next = self.following(sql, parsed.next)?;
         if parsed.param_count > 0 {
             return Err(SqlError::syntax("?", 1));

@@ -87,7 +87,7 @@ pub(super) const DEFS: &[Def] = &[
     def("auto_increment_increment", Both, true, uint(1, 65535), "1"),
     def("auto_increment_offset", Both, true, uint(1, 65535), "1"),
     def("div_precision_increment", Both, true, uint(0, 30), "4"),
-    fixed("default_week_format", Both, uint(0, 7), "0"),
+    def("default_week_format", Both, true, uint(0, 7), "0"),
     fixed("explicit_defaults_for_timestamp", Both, Bool, "ON"),
     def("foreign_key_checks", Both, true, Bool, "ON"),
     def("restrict_fk_on_non_standard_key", Both, true, Bool, "ON"),

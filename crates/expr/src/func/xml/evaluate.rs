@@ -12,6 +12,7 @@ use crate::node::Expr;
 use std::ops::Range;
 use tidemark_types::convert::double_prefix;
 use tidemark_types::error::Result;
+use tidemark_types::error::depth::check_stack;
 use tidemark_types::error::memory::check_memory;
 use tidemark_types::{Val, Value};
 
@@ -160,6 +161,7 @@ impl<'d> Evaluation<'d> {
     }
 
     fn nodes(&mut self, nodes: &Nodes, context: Option<Found>) -> Result<Vec<Found>> {
+        check_stack()?;
         let first = Found {
             node: 0,
             place: 0,

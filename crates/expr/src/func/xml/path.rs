@@ -12,7 +12,7 @@ use super::words::{Axis, Function, Kind, Lexeme, Token};
 use crate::build::{self, BindCtx};
 use crate::env::Env;
 use crate::node::{ArithOp, CmpOp, Expr};
-use tidemark_types::error::depth::check_stack;
+use tidemark_types::error::depth::{HEIGHT_MAX, check_stack};
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{SqlType, Value};
 
@@ -72,6 +72,7 @@ pub(crate) struct Path {
 impl Path {
     /// Texts of documents and of the path are under the collation of `bind`. Error 1105 says where the path is wrong.
     pub fn parse(text: &[u8], env: &Env, bind: &BindCtx) -> Result<Path> {
+        check_height(text)?;
         let mut parser = Parser {
             text,
             last: Lexeme::begin(),
@@ -229,18 +230,8 @@ impl Parser<'_, '_> {
     }
 
     fn scan(&mut self) {
-        let mut start = self.last.span.end;
-        while self.text.get(start) == Some(&b' ') {
-            start += 1;
-        }
-        let (token, end) = Token::at(self.text, start);
-        self.before = std::mem::replace(
-            &mut self.last,
-            Lexeme {
-                token,
-                span: start..end,
-            },
-        );
+        let next = Lexeme::after(self.text, self.last.span.end);
+        self.before = std::mem::replace(&mut self.last, next);
     }
 
     /// Goes on if that is the token.
@@ -272,23 +263,30 @@ impl Parser<'_, '_> {
 
     fn expression(&mut self) -> Parsed<Item> {
         check_stack()?;
-        let mut left = self.conjunction()?;
-        while self.take(Token::Or) {
-            let right = self.conjunction()?;
-            let (a, b) = (self.operand_of_condition(left), self.operand_of_condition(right));
-            left = Item::condition(build::or(vec![a, b]));
-        }
-        Ok(left)
+        self.conditions(Token::Or, Parser::conjunction, build::or)
     }
 
     fn conjunction(&mut self) -> Parsed<Item> {
-        let mut left = self.equality()?;
-        while self.take(Token::And) {
-            let right = self.equality()?;
-            let (a, b) = (self.operand_of_condition(left), self.operand_of_condition(right));
-            left = Item::condition(build::and(vec![a, b]));
+        self.conditions(Token::And, Parser::equality, build::and)
+    }
+
+    /// Conditions with a word between, or what stands there without one.
+    fn conditions(
+        &mut self,
+        word: Token,
+        next: fn(&mut Self) -> Parsed<Item>,
+        join: fn(Vec<Expr>) -> Expr,
+    ) -> Parsed<Item> {
+        let first = next(self)?;
+        if self.last.token != word {
+            return Ok(first);
         }
-        Ok(left)
+        let mut list = vec![self.operand_of_condition(first)];
+        while self.take(word) {
+            let item = next(self)?;
+            list.push(self.operand_of_condition(item));
+        }
+        Ok(Item::condition(join(list)))
     }
 
     fn equality(&mut self) -> Parsed<Item> {
@@ -678,6 +676,20 @@ impl Parser<'_, '_> {
             }
         })
     }
+}
+
+/// Error 1436 for a path that may become too high a tree: what it becomes is dropped and walked over without a look at the stack, and a loop makes a high
+/// tree of steps, operators and predicates without recursion. A node of the tree takes a word or sign, at least.
+fn check_height(text: &[u8]) -> Result<()> {
+    let mut at = 0;
+    for _ in 0..=HEIGHT_MAX {
+        let next = Lexeme::after(text, at);
+        if next.token == Token::End {
+            return Ok(());
+        }
+        at = next.span.end;
+    }
+    Err(SqlError::stack_overrun())
 }
 
 /// `//`: the nodes, and all elements inside them.

@@ -57,7 +57,7 @@ pub(super) enum Token {
 
 impl Token {
     /// The token that begins there, and where it ends.
-    pub fn at(text: &[u8], start: usize) -> (Token, usize) {
+    fn at(text: &[u8], start: usize) -> (Token, usize) {
         let rest = &text[start..];
         let Some(first) = rest.first().copied() else {
             return (Token::End, start);
@@ -113,6 +113,16 @@ pub(super) struct Lexeme {
 }
 
 impl Lexeme {
+    /// The one that comes next, blanks left out.
+    pub fn after(text: &[u8], at: usize) -> Lexeme {
+        let start = at + text[at..].iter().take_while(|byte| **byte == b' ').count();
+        let (token, end) = Token::at(text, start);
+        Lexeme {
+            token,
+            span: start..end,
+        }
+    }
+
     pub fn begin() -> Lexeme {
         Lexeme {
             token: Token::End,

@@ -5,13 +5,17 @@
 //! its words: that quotes, brackets and elements are closed, and that the name of an end is as long as the name of its beginning.
 
 use std::ops::Range;
-use tidemark_types::error::{SqlError, er};
+use tidemark_types::error::memory::check_memory;
+use tidemark_types::error::{Result, SqlError, er};
 
 /// Elements inside each other, the root one of them: there may be fewer than this.
 const DEPTH_MAX: usize = 255;
 
 /// Bytes of a name that a complaint shows.
 const SHOWN: usize = 31;
+
+/// Nodes between two looks at the memory.
+pub(super) const BETWEEN_LOOKS: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -41,8 +45,8 @@ pub(crate) struct Document<'t> {
 }
 
 impl<'t> Document<'t> {
-    /// Warning 1525 says what is wrong, and where.
-    pub fn parse(text: &'t [u8]) -> Result<Document<'t>, SqlError> {
+    /// What is inside says, as warning 1525, what is wrong with the text, and where. Error 3170 if its nodes take too much memory.
+    pub fn parse(text: &'t [u8]) -> Result<std::result::Result<Document<'t>, SqlError>> {
         let root = Node {
             kind: Kind::Element,
             parent: 0,
@@ -60,9 +64,10 @@ impl<'t> Document<'t> {
             Ok(()) => {
                 let mut nodes = parser.nodes;
                 nodes[0].after = nodes.len();
-                Ok(Document { text, nodes })
+                Ok(Ok(Document { text, nodes }))
             }
-            Err(complaint) => Err(parser.error(&complaint)),
+            Err(Stop::Complaint(complaint)) => Ok(Err(parser.error(&complaint))),
+            Err(Stop::Because(error)) => Err(error),
         }
     }
 
@@ -118,7 +123,23 @@ struct Parser<'t> {
     open: Vec<usize>,
 }
 
-type Parsed<T = ()> = Result<T, String>;
+enum Stop {
+    /// The text is no XML.
+    Complaint(String),
+    Because(SqlError),
+}
+
+impl From<SqlError> for Stop {
+    fn from(error: SqlError) -> Stop {
+        Stop::Because(error)
+    }
+}
+
+type Parsed<T = ()> = std::result::Result<T, Stop>;
+
+fn complain<T>(complaint: impl Into<String>) -> Parsed<T> {
+    Err(Stop::Complaint(complaint.into()))
+}
 
 impl Parser<'_> {
     fn all(&mut self) -> Parsed {
@@ -128,13 +149,13 @@ impl Parser<'_> {
                 _ => {
                     let start = self.at;
                     self.at = self.find(b"<").unwrap_or(self.text.len());
-                    self.value(start..self.at);
+                    self.value(start..self.at)?;
                 }
             }
         }
         match self.open.len() {
             1 => Ok(()),
-            _ => Err("unexpected END-OF-INPUT".into()),
+            _ => complain("unexpected END-OF-INPUT"),
         }
     }
 
@@ -144,8 +165,7 @@ impl Parser<'_> {
         match token {
             Token::Comment => return Ok(()),
             Token::Characters => {
-                self.value(span);
-                return Ok(());
+                return self.value(span);
             }
             _ => {}
         }
@@ -153,7 +173,7 @@ impl Parser<'_> {
         if token == Token::Sign(b'/') {
             (token, span) = self.next();
             if token != Token::Name {
-                return Err(format!("{} unexpected (ident wanted)", token.name()));
+                return complain(format!("{} unexpected (ident wanted)", token.name()));
             }
             let left = self.leave(Some(span))?;
             let (token, _) = self.next();
@@ -167,7 +187,7 @@ impl Parser<'_> {
             _ => None,
         };
         if token != Token::Name {
-            return Err(format!("{} unexpected (ident or '/' wanted)", token.name()));
+            return complain(format!("{} unexpected (ident or '/' wanted)", token.name()));
         }
         self.enter(Kind::Element, span)?;
         let mut token = self.attributes(sign == Some(b'!'))?;
@@ -178,7 +198,7 @@ impl Parser<'_> {
         }
         if sign == Some(b'?') {
             if token != Token::Sign(b'?') {
-                return Err(format!("{} unexpected ('?' wanted)", token.name()));
+                return complain(format!("{} unexpected ('?' wanted)", token.name()));
             }
             left = Some(self.leave(None)?);
             (token, _) = self.next();
@@ -204,10 +224,10 @@ impl Parser<'_> {
                 Token::Sign(b'=') => {
                     let (token, value) = self.next();
                     if !matches!(token, Token::Name | Token::Text) {
-                        return Err(format!("{} unexpected (ident or string wanted)", token.name()));
+                        return complain(format!("{} unexpected (ident or string wanted)", token.name()));
                     }
                     self.enter(Kind::Attribute, name)?;
-                    self.value(value);
+                    self.value(value)?;
                     self.leave(None)?;
                 }
                 Token::Name => {
@@ -223,7 +243,7 @@ impl Parser<'_> {
     fn greater(&self, token: Token) -> Parsed {
         match token {
             Token::Sign(b'>') => Ok(()),
-            _ => Err(format!("{} unexpected ('>' wanted)", token.name())),
+            _ => complain(format!("{} unexpected ('>' wanted)", token.name())),
         }
     }
 
@@ -236,19 +256,22 @@ impl Parser<'_> {
 
     fn enter(&mut self, kind: Kind, span: Range<usize>) -> Parsed {
         if self.open.len() == DEPTH_MAX {
-            return Err(String::new());
+            return complain("");
         }
         let node = self.nodes.len();
-        self.push(kind, span);
+        self.push(kind, span)?;
         self.open.push(node);
         Ok(())
     }
 
-    fn value(&mut self, span: Range<usize>) {
-        self.push(Kind::Text, span);
+    fn value(&mut self, span: Range<usize>) -> Parsed {
+        self.push(Kind::Text, span)
     }
 
-    fn push(&mut self, kind: Kind, span: Range<usize>) {
+    fn push(&mut self, kind: Kind, span: Range<usize>) -> Parsed {
+        if self.nodes.len().is_multiple_of(BETWEEN_LOOKS) {
+            check_memory()?;
+        }
         self.nodes.push(Node {
             kind,
             parent: self.open[self.open.len() - 1],
@@ -256,6 +279,7 @@ impl Parser<'_> {
             span,
             after: self.nodes.len() + 1,
         });
+        Ok(())
     }
 
     /// The innermost node ends, which has a name of that length if there is one.
@@ -268,7 +292,7 @@ impl Parser<'_> {
         if let Some(name) = name
             && (node == 0 || self.nodes[node].span.len() != name.len())
         {
-            return Err(match node {
+            return complain(match node {
                 0 => format!("'</{}>' unexpected (END-OF-INPUT wanted)", shown(&name)),
                 _ => format!(
                     "'</{}>' unexpected ('</{}>' wanted)",
@@ -361,11 +385,11 @@ mod tests {
     use super::*;
 
     fn complaint(text: &str) -> String {
-        Document::parse(text.as_bytes()).unwrap_err().message
+        Document::parse(text.as_bytes()).unwrap().unwrap_err().message
     }
 
     fn shape(text: &str) -> Vec<(Kind, String, usize)> {
-        let document = Document::parse(text.as_bytes()).unwrap();
+        let document = Document::parse(text.as_bytes()).unwrap().unwrap();
         let written = |n: usize| String::from_utf8_lossy(document.written(n)).into_owned();
         (1..document.nodes.len())
             .map(|n| (document.nodes[n].kind, written(n), document.nodes[n].parent))
@@ -388,7 +412,7 @@ mod tests {
             found,
             expected.map(|(kind, text, parent)| (kind, text.to_owned(), parent))
         );
-        let document = Document::parse(b"<a b='1'>x<c/>y</a>z").unwrap();
+        let document = Document::parse(b"<a b='1'>x<c/>y</a>z").unwrap().unwrap();
         assert_eq!(document.children(0).collect::<Vec<_>>(), [1, 7]);
         assert_eq!(document.children(1).collect::<Vec<_>>(), [2, 4, 5, 6]);
     }
@@ -426,7 +450,7 @@ mod tests {
             "<?a?>",
             "<?a",
         ] {
-            let _ = Document::parse(text.as_bytes());
+            let _ = Document::parse(text.as_bytes()).unwrap();
         }
     }
 }

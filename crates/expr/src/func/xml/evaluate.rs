@@ -3,7 +3,7 @@
 //! A set of nodes is a list, in which a node may stand several times, as MySQL has it: `count(//a//b)` counts a node once for each way to it. What a step finds has
 //! its place among what it finds from the same node; that is what `[n]` and `position()` go by.
 
-use super::document::{Document, Kind};
+use super::document::{BETWEEN_LOOKS, Document, Kind};
 use super::path::{Nodes, Path, Plan, Slot};
 use super::words::Axis;
 use crate::env::{Env, EvalCtx, Watch};
@@ -15,9 +15,6 @@ use tidemark_types::error::Result;
 use tidemark_types::error::depth::check_stack;
 use tidemark_types::error::memory::check_memory;
 use tidemark_types::{Val, Value};
-
-/// Nodes that are added to a set between two looks at the memory.
-const BETWEEN_LOOKS: usize = 4096;
 
 /// A node of a set.
 #[derive(Clone, Copy, Debug)]

@@ -93,7 +93,7 @@ fn update_xml<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resul
 
 /// `None` and warning 1525 if it is none.
 fn document<'t>(xml: &'t [u8], ctx: &EvalCtx) -> Result<Option<Document<'t>>> {
-    match Document::parse(xml) {
+    match Document::parse(xml)? {
         Ok(document) => Ok(Some(document)),
         Err(complaint) => {
             ctx.env.warnings.warn(complaint);

@@ -4,7 +4,8 @@
 //! its place among what it finds from the same node; that is what `[n]` and `position()` go by.
 
 use super::document::{BETWEEN_LOOKS, Document, Kind};
-use super::path::{Nodes, Path, Plan, Slot};
+use super::path::Path;
+use super::plan::{Nodes, Plan, Slot};
 use super::words::Axis;
 use crate::env::{Env, EvalCtx, Watch};
 use crate::eval::text;

@@ -5,12 +5,15 @@
 //! several elements at the top, text beside them, attributes without quotes, entities that stay as they are written. So this is ours.
 //!
 //! - `document`: a text becomes a list of nodes, in the text's order.
-//! - `words`, `path`: a path becomes a plan: sets of nodes, and an SQL expression over what they hold.
+//! - `words`, `path`, `functions`: a path becomes a plan.
+//! - `plan`: sets of nodes, and an SQL expression over what they hold.
 //! - `evaluate`: a plan over a document.
 
 mod document;
 mod evaluate;
+mod functions;
 mod path;
+mod plan;
 mod words;
 
 use self::document::Document;

@@ -1,14 +1,10 @@
-//! A path: what is written becomes a plan.
-//!
-//! A plan is an SQL expression over a row of a few values, each of which is worked out from the document: the text of a set of nodes, their number, a comparison
-//! with each of them. So arithmetic, comparisons and functions are SQL's own, with its kinds of numbers, its collations and its warnings, as they are in MySQL,
-//! which makes items of its expressions. A predicate is a plan of its own, whose context is the node that it judges.
+//! The grammar of paths: what is written becomes a plan.
 //!
 //! The grammar is that of XPath 1.0 without variables of its own, `.5`, comparisons of two sets, and the functions that MySQL does not have. `text()`,
 //! `node()` and the other tests of kinds are taken and say nothing; axes that are not here are `child`.
 
-use super::super::call;
-use super::words::{Axis, Function, Kind, Lexeme, Token};
+use super::plan::{Nodes, Plan, Slot};
+use super::words::{Axis, Lexeme, Token};
 use crate::build::{self, BindCtx};
 use crate::env::Env;
 use crate::node::{ArithOp, CmpOp, Expr};
@@ -21,45 +17,6 @@ const SHOWN: usize = 32;
 
 /// Digits behind the point that a number shows.
 const SCALE_MAX: usize = 30;
-
-/// A set of nodes.
-#[derive(Clone, Debug)]
-pub(crate) enum Nodes {
-    Root,
-    /// The node that a predicate judges.
-    Context,
-    /// From each node of a set along an axis to those of a name; `None` is any.
-    Step(Box<Nodes>, Axis, Option<Box<[u8]>>),
-    /// Those of a set for which a condition holds.
-    Where(Box<Nodes>, Box<Plan>),
-    /// The one at the place in its context that a number says.
-    Nth(Box<Nodes>, Box<Plan>),
-    Union(Box<Nodes>, Box<Nodes>),
-}
-
-/// A value of a plan's row.
-#[derive(Clone, Debug)]
-pub(crate) enum Slot {
-    /// What the nodes hold, with blanks between.
-    Text(Nodes),
-    Count(Nodes),
-    Sum(Nodes),
-    /// There is one node, exactly, as MySQL has it.
-    IsOne(Nodes),
-    /// The place of the node that a predicate judges.
-    Position,
-    /// One of the texts that [`Slot::Any`] goes through, which stands behind it.
-    Each,
-    /// Whether a comparison with the slot before it holds for a text right below one of the nodes.
-    Any(Nodes, Box<Expr>),
-}
-
-/// An expression and the row that it is over.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub slots: Vec<Slot>,
-    pub expr: Expr,
-}
 
 /// A whole path.
 #[derive(Debug)]
@@ -106,7 +63,7 @@ impl Path {
 }
 
 /// What an expression has become so far.
-enum Item {
+pub(super) enum Item {
     Nodes(Nodes),
     Value {
         expr: Expr,
@@ -116,14 +73,14 @@ enum Item {
 }
 
 impl Item {
-    fn number(expr: Expr) -> Item {
+    pub fn number(expr: Expr) -> Item {
         Item::Value {
             expr,
             is_condition: false,
         }
     }
 
-    fn condition(expr: Expr) -> Item {
+    pub fn condition(expr: Expr) -> Item {
         Item::Value {
             expr,
             is_condition: true,
@@ -131,7 +88,7 @@ impl Item {
     }
 }
 
-enum Stop {
+pub(super) enum Stop {
     /// At the last token.
     Syntax,
     Because(SqlError),
@@ -143,23 +100,23 @@ impl From<SqlError> for Stop {
     }
 }
 
-type Parsed<T> = std::result::Result<T, Stop>;
+pub(super) type Parsed<T> = std::result::Result<T, Stop>;
 
-struct Parser<'p, 'e> {
+pub(super) struct Parser<'p, 'e> {
     text: &'p [u8],
     /// The token that comes, and the one before.
-    last: Lexeme,
+    pub last: Lexeme,
     before: Lexeme,
     /// The rows of the plans around, the path's own the first.
     plans: Vec<Vec<Slot>>,
     env: &'p Env<'e>,
-    bind: &'p BindCtx,
+    pub bind: &'p BindCtx,
 }
 
 impl Parser<'_, '_> {
     // --- plans ---
 
-    fn slot(&mut self, slot: Slot, ty: SqlType) -> Expr {
+    pub fn slot(&mut self, slot: Slot, ty: SqlType) -> Expr {
         let slots = self.plans.last_mut().expect("a path is within a plan");
         slots.push(slot);
         build::column(slots.len() - 1, ty)
@@ -175,7 +132,7 @@ impl Parser<'_, '_> {
     }
 
     /// As an operand.
-    fn value(&mut self, item: Item) -> Expr {
+    pub fn value(&mut self, item: Item) -> Expr {
         match item {
             Item::Value { expr, .. } => expr,
             Item::Nodes(nodes) => {
@@ -193,7 +150,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn operand_of_condition(&mut self, item: Item) -> Expr {
+    pub fn operand_of_condition(&mut self, item: Item) -> Expr {
         let judged = self.judged(item);
         self.value(judged)
     }
@@ -229,7 +186,7 @@ impl Parser<'_, '_> {
         rest.chars().take(SHOWN).collect()
     }
 
-    fn scan(&mut self) {
+    pub fn scan(&mut self) {
         let next = Lexeme::after(self.text, self.last.span.end);
         self.before = std::mem::replace(&mut self.last, next);
     }
@@ -243,11 +200,11 @@ impl Parser<'_, '_> {
         found
     }
 
-    fn sign(&mut self, sign: u8) -> bool {
+    pub fn sign(&mut self, sign: u8) -> bool {
         self.take(Token::Sign(sign))
     }
 
-    fn expect(&mut self, sign: u8) -> Parsed<()> {
+    pub fn expect(&mut self, sign: u8) -> Parsed<()> {
         match self.sign(sign) {
             true => Ok(()),
             false => Err(Stop::Syntax),
@@ -261,7 +218,7 @@ impl Parser<'_, '_> {
 
     // --- expressions ---
 
-    fn expression(&mut self) -> Parsed<Item> {
+    pub fn expression(&mut self) -> Parsed<Item> {
         check_stack()?;
         self.conditions(Token::Or, Parser::conjunction, build::or)
     }
@@ -420,7 +377,7 @@ impl Parser<'_, '_> {
     }
 
     /// What relative paths begin at; nothing outside predicates.
-    fn context(&self) -> Option<Nodes> {
+    pub fn context(&self) -> Option<Nodes> {
         (self.plans.len() > 1).then_some(Nodes::Context)
     }
 
@@ -588,93 +545,6 @@ impl Parser<'_, '_> {
 
     fn said_since(&self, start: usize) -> &[u8] {
         &self.text[start..self.before.span.end]
-    }
-
-    fn call(&mut self, function: &'static Function) -> Parsed<Item> {
-        self.scan();
-        self.expect(b'(')?;
-        let (least, most) = function.arguments;
-        let mut args = Vec::new();
-        while args.len() < most && !(args.len() >= least && self.last.token == Token::Sign(b')')) {
-            args.push(self.expression()?);
-            if !self.sign(b',') {
-                break;
-            }
-        }
-        if args.len() < least {
-            return Err(Stop::Syntax);
-        }
-        self.expect(b')')?;
-        self.result(function, args)
-    }
-
-    fn result(&mut self, function: &'static Function, args: Vec<Item>) -> Parsed<Item> {
-        let bind = self.bind;
-        let count = args.len();
-        let mut args = args.into_iter();
-        Ok(match function.kind {
-            Kind::True => Item::condition(build::bool_literal(true)),
-            Kind::False => Item::condition(build::bool_literal(false)),
-            Kind::Last => match self.context() {
-                Some(nodes) => Item::number(self.slot(Slot::Count(nodes), SqlType::bigint())),
-                None => return Err(Stop::Syntax),
-            },
-            Kind::Position => match self.context() {
-                Some(_) => Item::number(self.slot(Slot::Position, SqlType::bigint())),
-                None => return Err(Stop::Syntax),
-            },
-            Kind::Count | Kind::Sum => match (args.next(), function.kind) {
-                (Some(Item::Nodes(nodes)), Kind::Count) => {
-                    Item::number(self.slot(Slot::Count(nodes), SqlType::bigint()))
-                }
-                (Some(Item::Nodes(nodes)), _) => Item::number(self.slot(Slot::Sum(nodes), SqlType::double())),
-                _ => return Err(Stop::Syntax),
-            },
-            Kind::StringLength => {
-                let text = match (args.next(), self.context()) {
-                    (Some(item), _) => self.value(item),
-                    (None, Some(context)) => self.value(Item::Nodes(context)),
-                    (None, None) => return Err(Stop::Syntax),
-                };
-                Item::number(call("char_length", vec![text], bind)?)
-            }
-            Kind::Number => match args.next() {
-                Some(item) => {
-                    let value = self.value(item);
-                    Item::number(build::cast(value, SqlType::double(), bind)?)
-                }
-                None => Item::number(build::int_literal(0)),
-            },
-            Kind::Boolean => {
-                let item = args.next().expect("one argument, at least");
-                let condition = self.operand_of_condition(item);
-                Item::condition(build::is_truth(condition, true, false))
-            }
-            Kind::Not => {
-                let item = args.next().expect("one argument, at least");
-                let condition = self.operand_of_condition(item);
-                Item::condition(build::not(condition))
-            }
-            Kind::Contains => {
-                let mut args: Vec<Expr> = args.map(|item| self.value(item)).collect();
-                args.reverse();
-                let place = call("locate", args, bind)?;
-                Item::condition(build::is_truth(place, true, false))
-            }
-            Kind::Round => {
-                let mut args: Vec<Expr> = args.map(|item| self.value(item)).collect();
-                args.push(build::int_literal(0));
-                Item::number(call("round", args, bind)?)
-            }
-            Kind::Concat | Kind::Sql(_) => {
-                let (name, used) = match function.kind {
-                    Kind::Sql(name) => (name, count),
-                    _ => ("concat", 2),
-                };
-                let args = args.take(used).map(|item| self.value(item)).collect();
-                Item::number(call(name, args, bind)?)
-            }
-        })
     }
 }
 

@@ -345,35 +345,21 @@ impl Parser<'_, '_> {
     // --- paths ---
 
     fn path(&mut self) -> Parsed<Item> {
-        match self.last.token {
-            Token::Name
-            | Token::And
-            | Token::Or
-            | Token::Div
-            | Token::Mod
-            | Token::Axis(_)
-            | Token::NodeType => {}
-            Token::Sign(b'*' | b'@' | b'.' | b'/') => {}
-            _ => return self.primary(),
-        }
-        if !self.sign(b'/') {
+        let nodes = if self.sign(b'/') {
+            if self.sign(b'/') {
+                self.steps(below(Nodes::Root))?
+            } else if self.last.token.begins_step() {
+                self.steps(Nodes::Root)?
+            } else {
+                Nodes::Root
+            }
+        } else if self.last.token.begins_step() {
             let context = self.context().unwrap_or(Nodes::Root);
-            return Ok(Item::Nodes(self.steps(context)?));
-        }
-        if self.sign(b'/') {
-            return Ok(Item::Nodes(self.steps(below(Nodes::Root))?));
-        }
-        match self.last.token {
-            Token::Name
-            | Token::And
-            | Token::Or
-            | Token::Div
-            | Token::Mod
-            | Token::Axis(_)
-            | Token::NodeType
-            | Token::Sign(b'*' | b'@' | b'.') => Ok(Item::Nodes(self.steps(Nodes::Root)?)),
-            _ => Ok(Item::Nodes(Nodes::Root)),
-        }
+            self.steps(context)?
+        } else {
+            return self.primary();
+        };
+        Ok(Item::Nodes(nodes))
     }
 
     /// What relative paths begin at; nothing outside predicates.
@@ -459,12 +445,12 @@ impl Parser<'_, '_> {
     }
 
     fn name(&mut self) -> Parsed<()> {
-        match self.last.token {
-            Token::Name | Token::And | Token::Or | Token::Div | Token::Mod => {
+        match self.last.token.is_name() {
+            true => {
                 self.scan();
                 Ok(())
             }
-            _ => Err(Stop::Syntax),
+            false => Err(Stop::Syntax),
         }
     }
 

@@ -56,6 +56,22 @@ pub(super) enum Token {
 }
 
 impl Token {
+    /// Whether it can be the name of an element or attribute.
+    pub fn is_name(self) -> bool {
+        matches!(
+            self,
+            Token::Name | Token::And | Token::Or | Token::Div | Token::Mod
+        )
+    }
+
+    pub fn begins_step(self) -> bool {
+        self.is_name()
+            || matches!(
+                self,
+                Token::Axis(_) | Token::NodeType | Token::Sign(b'*' | b'@' | b'.')
+            )
+    }
+
     /// The token that begins there, and where it ends.
     fn at(text: &[u8], start: usize) -> (Token, usize) {
         let rest = &text[start..];

@@ -21,7 +21,7 @@ use crate::sabotage::breaks;
 use crate::schema::IndexSchema;
 use crate::scrub::{Damage, Scrub, ScrubStatus};
 use crate::spool::Spool;
-use crate::store::{OpTable, Retain, Store, StoreConfig};
+use crate::store::{Loser, OpTable, Retain, Store, StoreConfig};
 use crate::table::{BinaryCollator, Collator, Table};
 use crate::transaction::{self, Transaction};
 use crate::tree;
@@ -275,7 +275,7 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
         log_archive: config.log_archive.clone().filter(|_| !is_frozen),
         ..StoreConfig::new(disk)
     };
-    let (store, recovered) = Store::open(store_config, ops())?;
+    let (store, mut recovered) = Store::open(store_config, ops())?;
     let catalog = Catalog::open(store.clone(), config.collator.clone())?;
     let next = TxnId(recovered.next_txn.0.max(1));
     let lock_memory = config
@@ -283,24 +283,10 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
         .unwrap_or((config.buffer_pool_bytes / 2).max(LOCK_MEMORY_MIN));
     let kernel = Kernel::new(store, next, lock_memory, config.read_only || is_frozen);
     let core = Arc::new(Core::new(kernel, catalog));
-    // The catalog's own losers come undone first: the tables they touched are then as they were committed.
-    core.catalog.load()?;
     if config.force_recovery < FROZEN {
-        if !recovered.losers.is_empty() {
-            ::log::info!("recovery: undoing {} transactions", recovered.losers.len());
-        }
-        let to_undo = recovered.losers.iter().filter(|_| !breaks("undo"));
-        for loser in to_undo {
-            match undo::undo_loser(&core, loser) {
-                Err(error) if config.discard_changes => {
-                    ::log::error!("transaction {} is not undone: {error}", loser.txn)
-                }
-                undone => undone?,
-            }
-        }
-        if !recovered.losers.is_empty() {
-            core.catalog.reload()?;
-        }
+        undo_losers(config, &core, &mut recovered.losers)?;
+    } else {
+        core.catalog.load()?;
     }
     if config.force_recovery < NO_PURGE {
         purge::reclaim_chains(&core)?;
@@ -327,6 +313,33 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
         was_clean,
         next,
     })
+}
+
+/// Opens the tables, and undoes what transactions of an earlier run left unfinished: first what they did last to the catalog, for a
+/// definition that was being written is none, and only then is it known which tables there are.
+fn undo_losers(config: &Config, core: &Core, losers: &mut Vec<Loser>) -> Result<()> {
+    if !losers.is_empty() {
+        ::log::info!("recovery: undoing {} transactions", losers.len());
+    }
+    losers.retain(|_| !breaks("undo"));
+    let go_on = |txn: TxnId, undone: Result<()>| match undone {
+        Err(error) if config.discard_changes => {
+            ::log::error!("transaction {txn} is not undone: {error}");
+            Ok(())
+        }
+        undone => undone,
+    };
+    for loser in losers.iter_mut() {
+        go_on(loser.txn, undo::undo_in_catalog(core, loser))?;
+    }
+    core.catalog.load()?;
+    for loser in losers.iter() {
+        go_on(loser.txn, undo::undo_loser(core, loser))?;
+    }
+    if !losers.is_empty() {
+        core.catalog.reload()?;
+    }
+    Ok(())
 }
 
 fn history_age(kernel: &Kernel) -> f64 {
@@ -697,7 +710,9 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::TableSchema;
+    use crate::catalog::table_key;
     use crate::disk::sim::{Faults, SimDisk};
+    use crate::system_tree::{CHUNK_BYTES, chunk_key};
     use crate::{
         Column, ColumnType, Datum, Flow, IndexSchema, Keep, KeyPart, KeyRange, RangeScan, Read, RowView,
     };
@@ -804,5 +819,49 @@ mod tests {
             )
             .unwrap();
         assert_eq!(rows, 0, "the row was not committed");
+    }
+
+    /// Where a definition takes several entries, a crash may leave the first of the new one before the others of the old one.
+    #[test]
+    fn a_definition_that_was_being_written_at_a_crash_is_as_it_was() {
+        let disk = SimDisk::new(1);
+        let Opened { core, .. } = open_core(&config(&disk), true).unwrap();
+        let schema = |columns: usize| TableSchema {
+            columns: vec![
+                Column {
+                    ty: ColumnType::Int { bytes: 4 },
+                    nullable: false,
+                };
+                columns
+            ],
+            primary: None,
+            secondary: Vec::new(),
+        };
+        let mut ddl = Ddl::new(core.clone(), false).unwrap();
+        let id = ddl.create_table(&schema(900)).unwrap();
+        ddl.commit().unwrap();
+        let before = core.catalog.definition(id).unwrap().unwrap();
+        let mut after = before.clone();
+        after.shape.schema = schema(1000);
+        let after = after.encode();
+        assert!(before.encode().len() > CHUNK_BYTES && after.len() > before.encode().len());
+
+        let (system, key) = (core.catalog.system(), table_key(id));
+        let mut txn = Transaction::new(core.clone());
+        txn.begin(Isolation::RepeatableRead, false);
+        txn.txn().start_write().unwrap();
+        system
+            .put_chunk(&mut txn.txn(), &chunk_key(&key, 0), Some(&after[..CHUNK_BYTES]))
+            .unwrap();
+        core.kernel.store.log().flush_all().unwrap();
+        std::mem::forget(txn);
+
+        let disk = disk.restart();
+        let checked = Engine::check_with(config(&disk)).unwrap();
+        assert!(checked.faults.is_empty(), "{:?}", checked.faults);
+        let opened = open_core(&config(&disk), false).unwrap();
+        let found = opened.core.catalog.definition(id).unwrap().unwrap();
+        assert_eq!(found.encode(), before.encode());
+        assert_eq!(opened.core.catalog.table(id).unwrap().schema().columns.len(), 900);
     }
 }

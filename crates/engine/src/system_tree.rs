@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The superblock's slot for the root.
 const ROOT_SLOT: usize = 0;
 const INDEX: IndexId = IndexId(1);
-const CHUNK_BYTES: usize = 3000;
+pub(crate) const CHUNK_BYTES: usize = 3000;
 
 /// See the module's head. Clones are handles on the same tree.
 #[derive(Clone)]

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::ids::{IndexNo, Lsn, PageId, TxnId};
 use crate::kernel::Kernel;
 use crate::lock::Owner;
-use crate::log::{MtrLsn, TxnNote};
+use crate::log::{MtrLsn, Record, TxnNote};
 use crate::mvcc::{Address, VersionBuffer};
 use crate::store::{Loser, Progress};
 use crate::table::{
@@ -73,6 +73,16 @@ pub(crate) fn undo_to(core: &Core, context: &mut TxnContext, stop: Lsn, partly: 
     Ok(())
 }
 
+/// Undoes what a transaction that was active when the engine stopped did last, as far as it is of the system tree. A change of
+/// definitions does nothing else: afterwards no value there is half written, and tables can be opened, which all other undoing asks for.
+pub(crate) fn undo_in_catalog(core: &Core, loser: &mut Loser) -> Result<()> {
+    let undoer = Undoer::of_loser(core, loser.txn);
+    while loser.undo_from != Lsn::ZERO && undoer.is_in_catalog(loser.undo_from)? {
+        (_, loser.undo_from) = undoer.undo_at(loser.undo_from)?;
+    }
+    Ok(())
+}
+
 /// Undoes a transaction that was active when the engine stopped.
 pub(crate) fn undo_loser(core: &Core, loser: &Loser) -> Result<()> {
     let &Loser {
@@ -80,13 +90,7 @@ pub(crate) fn undo_loser(core: &Core, loser: &Loser) -> Result<()> {
         undo_from,
         first_lsn,
     } = loser;
-    let undoer = Undoer {
-        core,
-        txn,
-        versions: None,
-        goes_on: None,
-        keeps_gaps: false,
-    };
+    let undoer = Undoer::of_loser(core, txn);
     let mut progress = Progress::new();
     let mut last = undo_from;
     while last != Lsn::ZERO {
@@ -115,9 +119,25 @@ impl Undoer<'_> {
         &self.core.kernel
     }
 
-    /// Undoes the change whose note is at `lsn`. Returns what had been reserved for that, and the LSN of the note before it.
-    fn undo_at(&self, lsn: Lsn) -> Result<(u64, Lsn)> {
+    fn of_loser(core: &Core, txn: TxnId) -> Undoer<'_> {
+        Undoer {
+            core,
+            txn,
+            versions: None,
+            goes_on: None,
+            keeps_gaps: false,
+        }
+    }
+
+    /// Whether the change whose note is at `lsn` is one of the system tree.
+    fn is_in_catalog(&self, lsn: Lsn) -> Result<bool> {
         let record = self.kernel().store.log().read_record(lsn)?;
+        Ok(matches!(self.note_of(&record)?, (Undo::Catalog { .. }, _)))
+    }
+
+    /// How the change of a record is undone, and the LSN of the note before it.
+    fn note_of<'r>(&self, record: &'r Record) -> Result<(Undo<'r>, Lsn)> {
+        let lsn = record.lsn;
         let Some(TxnNote::Undo { txn, prev, payload }) = record.note()? else {
             return Err(Error::corrupt(None, format!("no undo note at {lsn}")));
         };
@@ -132,7 +152,17 @@ impl Undoer<'_> {
         }
         let undo = Undo::decode(payload)
             .ok_or_else(|| Error::corrupt(None, format!("the undo note at {lsn} makes no sense")))?;
-        let clr = TxnNote::Clr { txn, undo_next: prev };
+        Ok((undo, prev))
+    }
+
+    /// Undoes the change whose note is at `lsn`. Returns what had been reserved for that, and the LSN of the note before it.
+    fn undo_at(&self, lsn: Lsn) -> Result<(u64, Lsn)> {
+        let record = self.kernel().store.log().read_record(lsn)?;
+        let (undo, prev) = self.note_of(&record)?;
+        let clr = TxnNote::Clr {
+            txn: self.txn,
+            undo_next: prev,
+        };
         let place = MtrLsn {
             start: record.lsn,
             end: record.end,

@@ -317,7 +317,8 @@ pub(crate) fn to_kind<'a>(value: Val<'a>, ty: &SqlType, env: &Env) -> Result<Val
         (_, Float) => Val::Float(value.to_f64(env)? as f32),
         (Val::Decimal(_), Decimal) => value,
         (_, Decimal) => Val::Decimal(value.to_decimal(env)?),
-        (Val::Date(_), Date) | (Val::Time(_), Time) => value,
+        (Val::Date(_), Date) => value,
+        (Val::Time(t), Time) => Val::Time(tidemark_types::Time { fsp: ty.scale, ..*t }),
         (Val::DateTime(t), DateTime | Timestamp) if t.fsp == ty.scale => value,
         (Val::Date(_) | Val::DateTime(_) | Val::Time(_), DateTime | Timestamp) => {
             value.to_datetime(env)?.map_or(Val::Null, |t| {

@@ -300,7 +300,7 @@ fn joined(
 }
 
 /// How long a value of this type is in a text under that collation: a text among bytes is as long as its characters may be.
-fn length_under(ty: &SqlType, collation: Collation) -> u32 {
+pub(crate) fn length_under(ty: &SqlType, collation: Collation) -> u32 {
     let length = text_length(ty);
     match collation.is_binary() && ty.is_string() && !ty.collation.is_binary() {
         true => length.saturating_mul(ty.collation.charset().max_bytes()),

@@ -1,6 +1,7 @@
 //! Constructors of comparisons and of the logic that joins them. A literal becomes here what it is compared with.
 
-use super::literal::{bool_literal, int_literal, literal, type_of_value};
+use super::literal::{bool_literal, literal, type_of_value};
+use super::year::{constant_year, year_beside};
 use super::{
     BindCtx, as_number, as_text, beside_bytes, boolean, expr, in_set_of, json_constant, part_of_document,
     sum_as_double,
@@ -14,8 +15,8 @@ use crate::node::{CmpOp, Expr, Node, NumKind};
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::temporal::parse;
 use tidemark_types::{
-    CmpKind, Collation, Date, DateTime, Decimal, Derivation, SqlMode, SqlType, Time, TimeZone, TypeKind, Val,
-    Value, Warnings,
+    CmpKind, Collation, Date, DateTime, Derivation, SqlMode, SqlType, Time, TimeZone, TypeKind, Val, Value,
+    Warnings,
 };
 
 /// Where a comparison stands.
@@ -72,13 +73,10 @@ fn text_comparable(
     };
     // A text literal that is wholly a number is that number beside an exact column.
     let years = op != IN_LIST;
-    for (one, other) in [(&left, &right), (&right, &left)] {
-        if years && is_year_column(one) && !varies(other) && other.has_parameter() {
-            bind.depends_on_literals.set(true);
-        }
-    }
-    let left = exact_literal(left, &right, years);
-    let right = exact_literal(right, &left, years);
+    let left = exact_literal(left, &right, years, bind);
+    let right = exact_literal(right, &left, years, bind);
+    let (left_ty, right_ty) = (left.ty.clone(), right.ty.clone());
+    let (left, right) = (year_beside(left, &right_ty), year_beside(right, &left_ty));
     // A literal beside a date or time is one, if it can be read as one.
     let read = |e: &Expr, other: &Expr| match temporal_literal_beside(e, other, false, bind) {
         Err(_) if place == Place::OneOfSeveral => Ok(None),
@@ -220,18 +218,10 @@ pub(super) fn is_literal(e: &Expr) -> bool {
     matches!(e.node, Node::Literal(_))
 }
 
-/// Whether it is a column of type YEAR, not another expression of that type.
-pub(super) fn is_year_column(e: &Expr) -> bool {
-    e.ty.kind == TypeKind::Year && e.is_table_column()
-}
-
-/// With `years`, two digits beside a column of years are one.
-fn exact_literal(e: Expr, other: &Expr, years: bool) -> Expr {
-    if years
-        && is_year_column(other)
-        && let Some(year) = constant_year(&e)
-    {
-        return int_literal(year);
+/// With `years`, a constant beside a column of years is one.
+fn exact_literal(e: Expr, other: &Expr, years: bool, bind: &BindCtx) -> Expr {
+    if years && let Some(year) = constant_year(&e, other, bind) {
+        return year;
     }
     let Node::Literal(value) = &e.node else { return e };
     if is_literal(other) || !(other.ty.is_integer() || other.ty.kind == TypeKind::Decimal) {
@@ -253,33 +243,6 @@ fn exact_literal(e: Expr, other: &Expr, years: bool) -> Expr {
     match exact {
         Some(value) => literal(type_of_value(&value, &BindCtx::default()), value),
         None => e,
-    }
-}
-
-/// The year that a constant is beside a column of years.
-fn constant_year(e: &Expr) -> Option<i64> {
-    year_of(&constant(e)?)
-}
-
-/// The year that a number, or the text of one, is beside a column of years; a fraction is rounded.
-pub(super) fn year_of(value: &Value) -> Option<i64> {
-    let number = match value {
-        Val::Str(text) => plain_number(text).filter(|d| d.scale() == 0)?,
-        Val::Int(n) => Decimal::from(*n),
-        Val::Decimal(d) => d.round(0),
-        Val::Double(d) if d.abs() < 1e4 => Decimal::from(d.round_ties_even() as i64),
-        _ => return None,
-    };
-    // A negative number is none, even where it would be rounded to zero.
-    if matches!(value, Val::Decimal(d) if d.is_negative()) || matches!(value, Val::Double(d) if *d < 0.0) {
-        return None;
-    }
-    match i64::try_from(number.to_i128()?).ok()? {
-        0 if matches!(value, Val::Str(_)) => Some(2000),
-        n @ 1..70 => Some(n + 2000),
-        n @ 70..100 => Some(n + 1900),
-        n @ (0 | 1901..=2155) => Some(n),
-        _ => None,
     }
 }
 
@@ -435,7 +398,7 @@ pub(crate) fn compare_rows(op: CmpOp, left: Vec<Expr>, right: Vec<Expr>, bind: &
     }
 }
 
-/// `(a, b) < (c, d)` and its like: a < c OR (a = c AND (b < d)), where only the last keeps "or equal". No two digits are a year.
+/// `(a, b) < (c, d)` and its like: a < c OR (a = c AND (b < d)), where only the last keeps "or equal". No constant is a year.
 fn ordered_rows(op: CmpOp, pairs: Vec<(Expr, Expr)>, bind: &BindCtx) -> Result<Expr> {
     let strict = match op {
         CmpOp::Le => CmpOp::Lt,
@@ -524,16 +487,8 @@ pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &Bind
     if exact && e.is_table_column() && is_bound(&low) && is_bound(&high) {
         return between_bounds(e, low, high, negated, bind);
     }
-    let bound = |bound: Expr| match is_year_column(&e) {
-        // Two digits beside a column of years are one, whatever the other bound is.
-        true => {
-            if bound.has_parameter() {
-                bind.depends_on_literals.set(true);
-            }
-            exact_literal(bound, &e, true)
-        }
-        false => bound,
-    };
+    // A constant beside a column of years is one, whatever the other bound is.
+    let bound = |bound: Expr| constant_year(&bound, &e, bind).unwrap_or(bound);
     let (low, high) = (bound(low), bound(high));
     let kind = kind_of_three([&e, &low, &high], bind)?;
     let clock = match kind {
@@ -721,5 +676,5 @@ pub(super) fn of_several(error: SqlError, types: &[SqlType], op: &str) -> SqlErr
     }
 }
 
-/// What comparison with a list of several is called, in which two digits are no year.
+/// What comparison with a list of several is called, in which no constant is a year.
 pub(super) const IN_LIST: &str = " IN ";

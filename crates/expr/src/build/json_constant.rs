@@ -5,8 +5,9 @@
 //! lenient: an array is 0, with a complaint, and 0 is what is stored. The constant is looked at when the statement is planned;
 //! what is to be complained of is complained of when it runs.
 
-use super::comparison::{constant, has_other_source, year_of};
+use super::comparison::{constant, has_other_source};
 use super::literal::{int_literal, literal};
+use super::year::year_of;
 use super::{BindCtx, expr};
 use crate::function::{FuncDef, def};
 use crate::json::{json_type, source};

@@ -10,6 +10,7 @@ mod json_constant;
 mod literal;
 mod membership;
 mod moment;
+mod year;
 
 pub use assigned::assignable;
 pub(crate) use char_bytes::*;
@@ -631,6 +632,17 @@ pub fn as_column(e: Expr, ty: &SqlType, bind: &BindCtx) -> Result<Expr> {
     Ok(cast)
 }
 
+/// A text, or bytes, that a column of a working table takes: bytes as those of the text's character set, a text as one of the column's.
+/// Error 3854, once a row asks for it, if that cannot be. Other values stay.
+pub fn in_set_of_column(e: Expr, ty: &SqlType) -> Expr {
+    let is_text = |ty: &SqlType| ty.is_string() && !ty.is_member() && ty.kind != TypeKind::Json;
+    match is_text(ty) && is_text(&e.ty) {
+        false => e,
+        true if ty.is_binary_string() => beside_bytes(e),
+        true => beside_text(e, ty.collation),
+    }
+}
+
 /// A double with as many digits as fit into so many characters.
 fn fitting_digits(value: f64, room: usize) -> String {
     let whole = tidemark_types::convert::format_double(value);
@@ -718,6 +730,7 @@ pub(crate) fn subquery(
             if quantified {
                 check_date(&operand, &other, bind)?;
             }
+            let operand = year::year_beside(operand, column);
             Ok((cmp_kind(&operand, &other, "=", bind)?, operand))
         })
         .collect::<Result<Vec<_>>>()?;

@@ -2,7 +2,8 @@
 //! text, but where a date or time is wanted it is the one that was added up; a column of years is the first day of its year; IF and CASE are
 //! what the branch that they take is.
 
-use super::comparison::{is_year_column, read_chosen};
+use super::comparison::read_chosen;
+use super::year::is_year_column;
 use super::{BindCtx, as_text, expr};
 use crate::function::{FuncDef, def, stable};
 use crate::interval::looks_like_a_date;
@@ -128,6 +129,14 @@ pub(crate) fn clock_of(e: Expr, bind: &BindCtx) -> Expr {
     match &e.node {
         Node::Call(def, _) if matches!(def.name, "addtime" | "subtime") => e,
         _ => clock_wanted(e, bind),
+    }
+}
+
+/// A column of years among dates of which one is chosen. Other values stay.
+pub(crate) fn year_as_moment(e: Expr) -> Expr {
+    match is_year_column(&e) {
+        true => first_of_year(e),
+        false => e,
     }
 }
 

@@ -73,6 +73,7 @@ fn common(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType> {
     let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
     let mut ty = result_type(&types, op, bind)?;
     ty.nullable = args.iter().all(|a| a.ty.nullable);
+    ty.zerofill = false;
     if ty.is_string() && args.iter().any(|a| !a.ty.is_string()) {
         textual(args, bind);
     }
@@ -176,6 +177,7 @@ fn extreme_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlTyp
     let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
     let mut ty = result_type(&types, op, bind)?;
     ty.nullable = any_nullable(args);
+    ty.zerofill = false;
     if ty.is_string() && args.iter().any(|arg| arg.ty.has_date()) {
         ty.scale = args.iter().map(|arg| date_digits(arg, bind)).max().unwrap_or(0);
         if args
@@ -183,6 +185,10 @@ fn extreme_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlTyp
             .any(|arg| arg.ty.has_date() && arg.ty.kind != TypeKind::Date)
         {
             ty.length = ty.length.max(SqlType::datetime(ty.scale).display_length());
+        }
+        for arg in args {
+            let taken = std::mem::replace(arg, build::null());
+            *arg = build::year_as_moment(taken);
         }
     } else if ty.is_string() {
         textual(args, bind);

@@ -16,13 +16,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |_, _| Ok(SqlType::bigint().with_nullable(true)),
         |args, _, ctx| {
             let value = args[0].eval(ctx)?;
-            // What is neither a text nor a document is none, NULL or not.
+            // What is neither a text nor a document is none, NULL or not; bytes are none where they are not NULL.
             let ty = &args[0].ty;
-            let may_be_one = ty.is_string() && !ty.is_member() && !ty.is_binary_string()
-                || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
+            let may_be_null =
+                ty.is_string() && !ty.is_member() || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
             Ok(match &value {
-                _ if !may_be_one => Val::FALSE,
+                _ if !may_be_null => Val::FALSE,
                 Val::Null => Val::Null,
+                Val::Str(_) if ty.is_binary_string() => Val::FALSE,
                 Val::Json(_) => Val::TRUE,
                 Val::Str(s) => Val::bool(parse(s).is_ok()),
                 _ => Val::FALSE,

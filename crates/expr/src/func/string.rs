@@ -3,7 +3,7 @@
 use super::numeric::in_base;
 use super::*;
 use data_encoding::{HEXUPPER, HEXUPPER_PERMISSIVE};
-use tidemark_types::Charset;
+use tidemark_types::{Charset, Derivation};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
@@ -21,10 +21,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "concat_ws",
         (2, MANY),
         |args, bind| {
-            let length: u64 = args[1..].iter().map(|a| a.ty.display_length() as u64).sum();
-            let separators = args[0].ty.display_length() as u64 * (args.len() as u64 - 2);
+            textual(args, bind);
+            let types: Vec<&SqlType> = args.iter().map(|arg| &arg.ty).collect();
+            let (collation, _) = joined_collation(&types, "concat_ws", bind)?;
+            let separators = length_under(types[0], collation) as u64 * (types.len() as u64 - 2);
+            let texts: u64 = types[1..]
+                .iter()
+                .map(|ty| length_under(ty, collation) as u64)
+                .sum();
             let nullable = args[0].ty.nullable;
-            Ok(text_of(args, length + separators, "concat_ws", bind)?.with_nullable(nullable))
+            Ok(text_of(args, texts + separators, "concat_ws", bind)?.with_nullable(nullable))
         },
         concat_ws,
     ),
@@ -178,11 +184,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 std::mem::replace(&mut args[0], build::null()),
                 bind.collation_connection,
             );
-            let ty = text_like_first(args, bind)?;
-            Ok(ty
-                .clone()
-                .with_length(ty.length.saturating_mul(2).saturating_add(2))
-                .with_nullable(false))
+            let ty = match args[0].ty.kind {
+                // The word NULL is a text, which gives way to others as NULL does.
+                TypeKind::Null => SqlType::varchar(1, bind.collation_connection)
+                    .with_collation(bind.collation_connection, Derivation::Ignorable),
+                _ => text_like_first(args, bind)?,
+            };
+            let length = ty.length.saturating_mul(2).saturating_add(2);
+            Ok(ty.with_length(length).with_nullable(false))
         },
         quote,
     ),
@@ -306,8 +315,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| {
             let nullable = any_nullable(args);
             let end = args.len().min(4);
-            let length = |place: usize| args.get(place).map_or(1, |arg| arg.ty.display_length() as u64);
-            let longest = length(1).max(length(2)) * 64 + length(3) * 63;
+            let types: Vec<&SqlType> = args[1..end].iter().map(|arg| &arg.ty).collect();
+            let (collation, _) = joined_collation(&types, "export_set", bind)?;
+            let length = |place: usize| {
+                types
+                    .get(place)
+                    .map_or(1, |ty| length_under(ty, collation) as u64)
+            };
+            let longest = length(0).max(length(1)) * 64 + length(2) * 63;
             Ok(text_of(&mut args[1..end], longest, "export_set", bind)?.with_nullable(nullable))
         },
         export_set,

@@ -12,10 +12,12 @@
 //! reads it once, in its own FROM clause, before all other tables, so that rows leave a step in the order in which they were
 //! made; it neither groups nor sorts. That is what SQL allows, and with MySQL's errors.
 
+use super::change::widen_text;
 use super::from::{From, FromInput, Tree};
+use super::query::each_output;
 use super::{OutputColumn, Planner, QueryBody, QueryPlan, Recursion};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Expr, Node, Scope, check_comparable};
+use crate::expr::{Expr, Node, Scope, build, check_comparable};
 use crate::parse::ast::{self, CommonTable, Query, SetOp, SetOperand};
 use crate::types::{Collation, ColumnMeta, SqlType, TypeKind};
 use std::collections::HashSet;
@@ -300,10 +302,15 @@ impl Planner<'_> {
             });
             let planned = self.branch(step, outer);
             self.working.pop();
-            let planned = planned?;
+            let mut planned = planned?;
             if planned.columns.len() != columns.len() {
                 return Err(SqlError::select_column_count());
             }
+            each_output(&mut planned, &mut |at, e| {
+                let kept = std::mem::replace(e, build::null());
+                *e = build::in_set_of_column(kept, &columns[at].ty);
+                Ok(())
+            })?;
             steps.push(planned);
         }
         let body = QueryBody::Recursive(Recursion {
@@ -345,6 +352,9 @@ impl Planner<'_> {
         for column in &mut columns {
             if column.ty.kind == TypeKind::Null {
                 column.ty = SqlType::varchar(0, Collation::BINARY);
+            }
+            if column.ty.is_string() && !column.ty.is_member() && column.ty.kind != TypeKind::Json {
+                widen_text(&mut column.ty);
             }
             // A small number may lead to a large one.
             if column.ty.kind == TypeKind::BigInt {

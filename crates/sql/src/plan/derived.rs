@@ -1,11 +1,12 @@
 //! Derived tables: queries whose rows are a table.
 
-use super::Planner;
 use super::from::{From, FromInput, FromTable, Tree};
+use super::{Planner, QueryBody, QueryPlan};
 use crate::dictionary::names_equal;
 use crate::error::{Result, SqlError, er};
-use crate::expr::{ScopeColumn, ScopeTable};
+use crate::expr::{Node, ScopeColumn, ScopeTable};
 use crate::parse::ast;
+use crate::types::{SqlType, TypeKind};
 
 impl Planner<'_> {
     pub(super) fn derived(
@@ -49,7 +50,7 @@ impl Planner<'_> {
             if columns.iter().any(|other| names_equal(&other.name, &name)) {
                 return Err(SqlError::duplicate_column(&name));
             }
-            let ty = column.ty.clone();
+            let ty = type_in_table(plan, i);
             columns.push(ScopeColumn {
                 name,
                 ty,
@@ -78,4 +79,18 @@ impl Planner<'_> {
             forced: false,
         }))
     }
+}
+
+/// The type that a value selected by a query has as one of a table: a year that is computed is a number there.
+fn type_in_table(plan: &QueryPlan, column: usize) -> SqlType {
+    let mut ty = plan.columns[column].ty.clone();
+    let is_computed = match &plan.body {
+        QueryBody::Select(select) => !matches!(select.output[column].node, Node::Column(_)),
+        _ => false,
+    };
+    if ty.kind == TypeKind::Year && is_computed {
+        ty.kind = TypeKind::Int;
+        ty.zerofill = false;
+    }
+    ty
 }

@@ -188,28 +188,7 @@ impl Planner<'_> {
             }
             Ok(())
         };
-        match &mut plan.body {
-            QueryBody::Select(select) => {
-                for (e, column) in select.output.iter_mut().zip(columns) {
-                    convert(e, &column.ty)?;
-                }
-            }
-            QueryBody::Set { first, rest } => {
-                self.convert_output(first, columns)?;
-                for branch in rest {
-                    self.convert_output(&mut branch.plan, columns)?;
-                }
-            }
-            QueryBody::Recursive(_) => {}
-            QueryBody::Values(rows) => {
-                for row in rows {
-                    for (e, column) in row.iter_mut().zip(columns) {
-                        convert(e, &column.ty)?;
-                    }
-                }
-            }
-        }
-        Ok(())
+        each_output(plan, &mut |at, e| convert(e, &columns[at].ty))
     }
 
     fn values(&mut self, rows: &[Vec<ast::Expr>], outer: Option<&Scope>) -> Result<QueryPlan> {
@@ -300,6 +279,24 @@ pub(super) fn ordinal(e: &ast::Expr) -> Option<u64> {
     match e {
         ast::Expr::Literal(Literal::Int(n)) => Some(*n),
         _ => None,
+    }
+}
+
+/// Changes each expression that gives a column's values, in every branch; it is told which column.
+pub(super) fn each_output(
+    plan: &mut QueryPlan,
+    change: &mut impl FnMut(usize, &mut Expr) -> Result<()>,
+) -> Result<()> {
+    let mut change_row = |row: &mut [Expr]| row.iter_mut().enumerate().try_for_each(|(at, e)| change(at, e));
+    match &mut plan.body {
+        QueryBody::Select(select) => change_row(&mut select.output),
+        QueryBody::Set { first, rest } => {
+            each_output(first, change)?;
+            rest.iter_mut()
+                .try_for_each(|branch| each_output(&mut branch.plan, change))
+        }
+        QueryBody::Recursive(_) => Ok(()),
+        QueryBody::Values(rows) => rows.iter_mut().try_for_each(|row| change_row(row)),
     }
 }
 

@@ -123,20 +123,23 @@ fn narrow(ty: &mut SqlType, expr: Option<&Expr>, length: u32) {
         TypeKind::Char | TypeKind::VarChar => {
             ty.unsigned = false;
             ty.nullable |= expr.is_some_and(may_always_be_null);
-            ty.kind = match ty.length {
-                0..=VARCHAR_MAX => TypeKind::VarChar,
-                characters => text_of(u64::from(characters) * ty.collation.charset().max_bytes() as u64),
-            };
-            if ty.kind != TypeKind::VarChar {
-                let collation = ty.collation;
-                let nullable = ty.nullable;
-                *ty = SqlType::new(ty.kind);
-                (ty.collation, ty.nullable) = (collation, nullable);
-            }
+            ty.kind = TypeKind::VarChar;
+            widen_text(ty);
         }
         TypeKind::Json => ty.nullable |= expr.is_some_and(may_always_be_null),
         _ => {}
     }
+}
+
+/// A text of more characters than that is one of the types TEXT, with all the room of that.
+pub(in crate::plan) fn widen_text(ty: &mut SqlType) {
+    if ty.length <= VARCHAR_MAX {
+        return;
+    }
+    let kind = text_of(u64::from(ty.length) * ty.collation.charset().max_bytes() as u64);
+    *ty = SqlType::new(kind)
+        .with_collation(ty.collation, ty.derivation)
+        .with_nullable(ty.nullable);
 }
 
 fn text_of(bytes: u64) -> TypeKind {

@@ -32,6 +32,7 @@ pub use foreign_keys::ForeignKeys;
 pub(in crate::plan) use insert::INSERTED;
 pub use insert::{Given, InsertPlan, InsertSource, OnDuplicate};
 pub use joined::{JoinedAction, JoinedPlan, JoinedTarget};
+pub(in crate::plan) use made_columns::widen_text;
 pub use selection::{Pass, RowSelection};
 pub use setup::{InsertedSetup, SetupChange, SetupPlan};
 pub use target::{Check, CheckOf, Target};

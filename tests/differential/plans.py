@@ -4,7 +4,7 @@ Some answers of MySQL are up to its plan: a value that cannot be computed is an 
 constant beside an indexed column is at times looked for as something else than it is compared as. A query on which MySQL does not
 agree with itself has several right answers, and ours is to be one of them.
 
-Nine of its faults are told apart by asking in another way, too:
+Eleven of its faults are told apart by asking in another way, too:
 
 - an outer join that it takes for an inner one, where a condition, and what a subquery of IN, ANY or ALL selects, is asked behind IFNULL;
 - a negative integer that it takes for the unsigned one with its bits, by decimals;
@@ -14,7 +14,9 @@ Nine of its faults are told apart by asking in another way, too:
 - a frame that is lost where it would begin or end before the least TIME, by dates;
 - a condition that is no boolean beside a document where it is a constant of WHERE, and a constant document that becomes a number beside an
   integer of a derived table, by some that are no constants;
-- a document that ROLLUP groups by and has more than once, by its text.
+- a document that ROLLUP groups by and has more than once, by its text;
+- texts that FIND_IN_SET compares by their bytes in two character sets, in one set;
+- what CONCAT_WS makes of a BIT that is NULL and a date, which it sorts apart from what is equal to it, by the text of the date.
 """
 import re
 
@@ -122,6 +124,26 @@ def with_mixed_lists(sql: str) -> str:
             out.append(sql[at:end] + ", -987654321")
             at = end
     return "".join(out) + sql[at:]
+
+
+def with_one_set(sql: str) -> str:
+    """The query with each text that FIND_IN_SET takes in one character set."""
+    return with_arguments(sql, "FIND_IN_SET(", lambda listed: ", ".join(f"CONVERT({item} USING utf8mb4)" for item in parts(listed)))
+
+
+def with_joined_texts(sql: str) -> str:
+    """The query with the texts of the dates and times that CONCAT_WS joins."""
+    return with_arguments(sql, "CONCAT_WS(", lambda listed: re.sub(r"\b(?:TIMESTAMP|DATE|TIME)(?=')", "", listed))
+
+
+def with_arguments(sql: str, call: str, change) -> str:
+    """The query with other arguments of each such call, `NAME(`."""
+    start = sql.find(call)
+    if start < 0:
+        return sql
+    inner = start + len(call)
+    end = closing(sql, inner)
+    return f"{sql[:inner]}{change(with_arguments(sql[inner:end], call, change))}{with_arguments(sql[end:], call, change)}"
 
 
 def without_lost_dates(sql: str) -> str:

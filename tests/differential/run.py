@@ -29,7 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from changes import Script  # noqa: E402
 from forms import deliberate  # noqa: E402
-from plans import OtherPlans, by_other_indexes, guarded, with_exact_signs, with_live_conditions, with_live_documents, with_mixed_lists, with_text_keys, with_times_as_dates, without_lost_dates  # noqa: E402
+from plans import OtherPlans, by_other_indexes, guarded, with_exact_signs, with_joined_texts, with_live_conditions, with_live_documents, with_mixed_lists, with_one_set, with_text_keys, with_times_as_dates, without_lost_dates  # noqa: E402
 from queries import Queries  # noqa: E402
 from support.address import Address  # noqa: E402
 from support.report import FIXED_SEED, Report, suite_parser  # noqa: E402
@@ -50,6 +50,8 @@ OTHERWISE = {
     with_live_conditions: "a constant condition beside a document, which MySQL takes for a number in WHERE",
     with_live_documents: "a constant document beside an integer of a derived table, which MySQL takes for a number",
     with_text_keys: "a document among the keys of ROLLUP, which MySQL has more than once",
+    with_one_set: "FIND_IN_SET of texts in two character sets, which MySQL compares by their bytes",
+    with_joined_texts: "CONCAT_WS of a BIT that is NULL and a date, which MySQL sorts apart from what is equal to it",
     with_times_as_dates: "a frame of times that would begin or end before the least",
 }
 LONG_TIMES = re.compile(r"TIMEDIFF|SEC_TO_TIME|MAKETIME|SUBTIME|ADDTIME|AS TIME|TIME\(")     # functions that give times beyond a day

@@ -182,8 +182,8 @@ impl Aggregate {
         };
         let mut args: Vec<Expr> = args.into_iter().map(operand).collect();
         let ty = result_type(func, &args, bind)?;
-        // In a set whose texts have other bytes here; in others they are shown as they are.
-        if func == AggFunc::GroupConcat && ty.collation.charset().is_encoded() {
+        // In a set whose texts have other bytes here, or as bytes; in others they are shown as they are.
+        if func == AggFunc::GroupConcat && (ty.collation.charset().is_encoded() || ty.is_binary_string()) {
             args = args.into_iter().map(|arg| in_set_of(arg, ty.collation)).collect();
         }
         let distinct = distinct && !matches!(func, AggFunc::Min | AggFunc::Max);

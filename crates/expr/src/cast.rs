@@ -173,8 +173,10 @@ fn to_date<'a>(value: Val<'a>, env: &Env) -> Result<Val<'a>> {
         value,
         Val::Str(_) | Val::Int(_) | Val::UInt(_) | Val::Decimal(_) | Val::Double(_)
     );
-    if written && refused_by_mode(date, env.sql_mode) {
-        env.complain(SqlError::incorrect_value("datetime", &excerpt(&value.to_text())))?;
+    if refused_by_mode(date, env.sql_mode) {
+        if written {
+            env.complain(SqlError::incorrect_value("datetime", &excerpt(&value.to_text())))?;
+        }
         return Ok(Val::Null);
     }
     Ok(Val::Date(date))
@@ -188,8 +190,10 @@ fn to_datetime<'a>(value: Val<'a>, fsp: u8, env: &Env) -> Result<Val<'a>> {
         value,
         Val::Str(_) | Val::Int(_) | Val::UInt(_) | Val::Decimal(_) | Val::Double(_)
     );
-    if written && refused_by_mode(t.date, env.sql_mode) {
-        env.complain(SqlError::incorrect_value("datetime", &excerpt(&value.to_text())))?;
+    if refused_by_mode(t.date, env.sql_mode) {
+        if written {
+            env.complain(SqlError::incorrect_value("datetime", &excerpt(&value.to_text())))?;
+        }
         return Ok(Val::Null);
     }
     let rounded = if env.sql_mode.has(SqlMode::TIME_TRUNCATE_FRACTIONAL) {

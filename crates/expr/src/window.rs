@@ -129,6 +129,7 @@ impl WindowFunction {
         let ty = build::common_type(&[&value.ty, &default.ty], name, bind)?;
         let args = [value, default].into_iter().map(|e| {
             let alike = e.ty.kind == ty.kind && e.ty.scale == ty.scale && e.ty.unsigned == ty.unsigned;
+            let alike = alike && e.ty.is_binary_string() == ty.is_binary_string();
             if alike || e.ty.kind == TypeKind::Null {
                 Ok(e)
             } else {

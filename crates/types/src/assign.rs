@@ -429,10 +429,26 @@ impl Target<'_> {
         let Some(t) = self.point(value, "date")? else {
             return Ok(Val::Date(Date::ZERO));
         };
-        if t.micros_of_day() != 0 {
+        let Some(rounded) = self.to_digits(t, 0)? else {
+            return Ok(Val::Date(Date::ZERO));
+        };
+        if rounded.micros_of_day() != 0 {
             self.note_lost_part("date", value);
         }
-        Ok(Val::Date(t.date))
+        Ok(Val::Date(rounded.date))
+    }
+
+    /// A date and time with so many digits behind its seconds; `None` if it is beyond the last there is.
+    fn to_digits(&self, t: DateTime, fsp: u8) -> Result<Option<DateTime>> {
+        let rounded = match self.env.sql_mode.has(SqlMode::TIME_TRUNCATE_FRACTIONAL) {
+            true => Some(t.truncate(fsp)),
+            false => t.round(fsp),
+        };
+        if rounded.is_none() {
+            self.fault(SqlError::temporal_overflow("datetime"))?;
+            self.out_of_range()?;
+        }
+        Ok(rounded)
     }
 
     fn datetime(&self, value: &Val) -> Result<Val<'static>> {
@@ -443,15 +459,7 @@ impl Target<'_> {
         let Some(t) = self.point(value, "datetime")? else {
             return Ok(Val::DateTime(zero));
         };
-        let truncate = self.env.sql_mode.has(SqlMode::TIME_TRUNCATE_FRACTIONAL);
-        let rounded = if truncate {
-            Some(t.truncate(self.ty.scale))
-        } else {
-            t.round(self.ty.scale)
-        };
-        let Some(rounded) = rounded else {
-            self.fault(SqlError::temporal_overflow("datetime"))?;
-            self.out_of_range()?;
+        let Some(rounded) = self.to_digits(t, self.ty.scale)? else {
             return Ok(Val::DateTime(zero));
         };
         if self.ty.kind == TypeKind::Timestamp
@@ -729,7 +737,7 @@ fn floor_char(text: &[u8], limit: usize, charset: Charset) -> usize {
 
 /// Tests a text on its way into a column under `to` that a client may have sent with characters which its set, `from`, does not
 /// have: error 1366. Outside of strict mode it ends in front of them, or has question marks if it is to be put into another set.
-pub fn well_formed<'a>(
+fn well_formed<'a>(
     value: Val<'a>,
     (from, to): (Charset, Charset),
     column: &str,
@@ -751,9 +759,38 @@ pub fn well_formed<'a>(
     }))
 }
 
+/// A text on its way into a column of another character set. Bytes for a text are read in its set, a text for bytes is those of its
+/// set, and a text may have characters that its own set does not: see [`well_formed`]. Other values stay.
+pub fn between_sets<'a>(
+    value: Val<'a>,
+    (from, to): (&SqlType, &SqlType),
+    column: &str,
+    env: &Conversion,
+) -> Result<Val<'a>> {
+    if !(from.is_string() && to.is_string()) {
+        return Ok(value);
+    }
+    let sets = (from.collation.charset(), to.collation.charset());
+    match sets {
+        (Charset::Binary, set) if set.is_encoded() => read_bytes(value, set, column, env),
+        (set, Charset::Binary) if set.is_encoded() => {
+            let encoded = match &value {
+                Val::Str(text) | Val::Member(_, text) => set.encode(text),
+                _ => None,
+            };
+            Ok(match encoded {
+                Some(bytes) => Val::string(bytes),
+                None => value,
+            })
+        }
+        (Charset::Utf8mb3, _) => well_formed(value, sets, column, env),
+        _ => Ok(value),
+    }
+}
+
 /// Reads bytes on their way into a column in its character set: error 1366 for what is none, in front of which it ends outside of
 /// strict mode.
-pub fn read_bytes<'a>(value: Val<'a>, charset: Charset, column: &str, env: &Conversion) -> Result<Val<'a>> {
+fn read_bytes<'a>(value: Val<'a>, charset: Charset, column: &str, env: &Conversion) -> Result<Val<'a>> {
     let Val::Str(bytes) = &value else { return Ok(value) };
     if let Some(text) = charset.decode(bytes) {
         return Ok(Val::string(text));

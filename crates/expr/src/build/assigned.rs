@@ -3,12 +3,11 @@
 use super::{BindCtx, FuncDef, as_number, as_text, def, expr, literal};
 use crate::json::{binary_text, is_opaque, json_type, scalar};
 use crate::node::{Expr, Node};
-use tidemark_types::assign::{read_bytes, well_formed};
-use tidemark_types::{Charset, Collation, SqlType, TypeKind, Val};
+use tidemark_types::{Charset, SqlType, TypeKind, Val, assign};
 
 /// What is stored in a column, before it is evaluated: hexadecimal literals are numbers in numeric columns, bytes
-/// are read in the column's character set, and a text that its own set cannot write is refused. Values then go through
-/// [`tidemark_types::assign::assign`].
+/// are read in the column's character set, a text is the bytes of its own in a column of bytes, and one that its own set cannot write is
+/// refused. Values then go through [`assign::assign`].
 pub fn assignable(e: Expr, column: &SqlType, name: &str, bind: &BindCtx) -> Expr {
     if e.ty.kind == TypeKind::Json && (column.is_numeric() || column.is_temporal()) {
         static FUNCTION: FuncDef = def(
@@ -38,54 +37,40 @@ pub fn assignable(e: Expr, column: &SqlType, name: &str, bind: &BindCtx) -> Expr
         let ty = json_type().with_nullable(e.ty.nullable);
         return expr(ty, Node::Call(&FUNCTION, vec![e]));
     }
-    let e = if column.is_string() {
-        as_it_was_sent(as_text(e, bind), column, name)
-    } else {
-        e
-    };
-    let foreign = column.is_string() && column.collation.charset().is_encoded() && e.ty.is_binary_string();
-    if !foreign {
+    if !column.is_string() {
         return e;
     }
-    read_in_set(e, column, name)
+    between_sets(as_text(e, bind), column, name)
 }
 
-/// Bytes for a column, as a text in its character set: see [`read_bytes`].
-fn read_in_set(e: Expr, column: &SqlType, name: &str) -> Expr {
+/// A text for a column of another character set, as [`assign::between_sets`] takes it there.
+fn between_sets(e: Expr, column: &SqlType, name: &str) -> Expr {
     static FUNCTION: FuncDef = def(
-        "read_in_set",
+        "between_sets",
         (2, 2),
-        |args, _| Ok(args[0].ty.clone()),
-        |args, ty, ctx| {
+        |args, _| Ok(args[1].ty.clone()),
+        |args, _, ctx| {
             let (value, name) = (args[0].eval(ctx)?, args[1].eval(ctx)?);
             let name = name.to_text();
-            let charset = ty.collation.charset();
-            read_bytes(value, charset, &String::from_utf8_lossy(&name), ctx.env)
+            let types = (&args[0].ty, &args[1].ty);
+            assign::between_sets(value, types, &String::from_utf8_lossy(&name), ctx.env)
         },
     );
-    let name = literal(SqlType::varchar(64, Collation::DEFAULT), Val::string(name));
-    let ty = SqlType::varchar(u32::MAX, column.collation).with_nullable(e.ty.nullable);
-    expr(ty, Node::Call(&FUNCTION, vec![e, name]))
-}
-
-/// A text of a connection in utf8mb3, for a column, may have characters that take four bytes: see [`well_formed`].
-fn as_it_was_sent(e: Expr, column: &SqlType, name: &str) -> Expr {
-    static FUNCTION: FuncDef = def(
-        "as_it_was_sent",
-        (2, 2),
-        |args, _| Ok(args[0].ty.clone()),
-        |args, ty, ctx| {
-            let (value, name) = (args[0].eval(ctx)?, args[1].eval(ctx)?);
-            let name = name.to_text();
-            let sets = (ty.collation.charset(), args[1].ty.collation.charset());
-            well_formed(value, sets, &String::from_utf8_lossy(&name), ctx.env)
-        },
-    );
-    let narrow = e.ty.is_string() && !e.ty.is_member() && e.ty.collation.charset() == Charset::Utf8mb3;
-    if !narrow || column.collation.is_binary() || matches!(e.node, Node::Column(_)) {
+    let (from, to) = (e.ty.collation.charset(), column.collation.charset());
+    let may_change = e.ty.is_string()
+        && match from {
+            // What a connection sent, which may have characters of four bytes.
+            Charset::Utf8mb3 => {
+                to != Charset::Binary && !e.ty.is_member() && !matches!(e.node, Node::Column(_))
+            }
+            Charset::Binary => to.is_encoded(),
+            _ => to == Charset::Binary && from.is_encoded(),
+        };
+    if !may_change {
         return e;
     }
     // The column's set goes along with its name.
     let name = literal(SqlType::varchar(64, column.collation), Val::string(name));
-    expr(e.ty.clone(), Node::Call(&FUNCTION, vec![e, name]))
+    let ty = SqlType::varchar(u32::MAX, column.collation).with_nullable(e.ty.nullable);
+    expr(ty, Node::Call(&FUNCTION, vec![e, name]))
 }

@@ -3,7 +3,7 @@
 use super::literal::{bool_literal, literal, type_of_value};
 use super::year::{constant_year, year_beside};
 use super::{
-    BindCtx, as_number, as_text, beside_bytes, boolean, expr, in_set_of, json_constant, part_of_document,
+    BindCtx, as_number, as_text, boolean, condition, expr, in_set_of, json_constant, part_of_document,
     sum_as_double,
 };
 use crate::compare::plain_number;
@@ -106,7 +106,6 @@ fn text_comparable(
 /// Texts that are compared as bytes are those of their character sets, and bytes that are compared as texts are read in one.
 pub(super) fn of_kind(kind: CmpKind, e: Expr) -> Expr {
     match kind {
-        CmpKind::Str(collation) if collation.is_binary() => beside_bytes(e),
         CmpKind::Str(collation) => in_set_of(e, collation),
         _ => e,
     }
@@ -422,7 +421,7 @@ fn ordered_rows(op: CmpOp, pairs: Vec<(Expr, Expr)>, bind: &BindCtx) -> Result<E
 /// Conjunction; flattens nested ones. Of none: TRUE.
 pub fn and(list: Vec<Expr>) -> Expr {
     let mut flat = Vec::with_capacity(list.len());
-    for e in list {
+    for e in list.into_iter().map(condition) {
         match e.node {
             Node::And(inner) => flat.extend(inner),
             _ => flat.push(e),
@@ -439,7 +438,7 @@ pub fn and(list: Vec<Expr>) -> Expr {
 /// `a OR b …`
 pub fn or(list: Vec<Expr>) -> Expr {
     let mut flat = Vec::with_capacity(list.len());
-    for e in list {
+    for e in list.into_iter().map(condition) {
         match e.node {
             Node::Or(inner) => flat.extend(inner),
             _ => flat.push(e),
@@ -453,11 +452,11 @@ pub fn or(list: Vec<Expr>) -> Expr {
 
 pub(crate) fn xor(left: Expr, right: Expr) -> Expr {
     let nullable = left.ty.nullable || right.ty.nullable;
-    boolean(nullable, Node::Xor(Box::new([left, right])))
+    boolean(nullable, Node::Xor(Box::new([condition(left), condition(right)])))
 }
 
 pub(crate) fn not(e: Expr) -> Expr {
-    boolean(e.ty.nullable, Node::Not(Box::new(e)))
+    boolean(e.ty.nullable, Node::Not(Box::new(condition(e))))
 }
 
 pub(crate) fn is_null(e: Expr, negated: bool) -> Expr {
@@ -467,7 +466,7 @@ pub(crate) fn is_null(e: Expr, negated: bool) -> Expr {
 
 /// `IS [NOT] TRUE`, `IS [NOT] FALSE`. `IS UNKNOWN` is [`is_null`].
 pub(crate) fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
-    let test = boolean(false, Node::IsTruth(Box::new(e), truth));
+    let test = boolean(false, Node::IsTruth(Box::new(condition(e)), truth));
     if negated { not(test) } else { test }
 }
 

@@ -47,6 +47,7 @@ pub(super) fn beside(document: &Expr, column: &Expr, bind: &BindCtx) -> Option<E
                 // The year of a 0 is that of the text of it.
                 match number(&value) {
                     Val::Int(0) => Some(int_literal(2000)),
+                    Val::Double(number) => year_of(&Val::Double(number.round_ties_even())).map(int_literal),
                     number => year_of(&number).map(int_literal),
                 }
             }

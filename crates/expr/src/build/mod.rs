@@ -20,6 +20,7 @@ pub(crate) use membership::*;
 pub(crate) use moment::*;
 
 use super::bit_bytes::{is_bytes, is_on_bytes};
+use super::cast::to_kind;
 use super::function::{FuncDef, def};
 use super::infer::{cmp_kind, number_kind, pattern_collation, result_type, text_cmp_kind};
 use super::interval::looks_like_a_date;
@@ -27,6 +28,7 @@ use super::json::{json_type, typed_json};
 use super::node::*;
 use literal::literal;
 use std::cell::{Cell, RefCell};
+use tidemark_types::convert::{double_prefix, int_value, integer_prefix};
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::temporal::parse;
 use tidemark_types::{Charset, CmpKind, Collation, Decimal, Derivation, SqlMode, SqlType, TypeKind, Val};
@@ -152,9 +154,67 @@ fn members_as_numbers(mut e: Expr) -> Expr {
     e
 }
 
+/// What is asked whether it is true: an ENUM or a SET that IF or CASE chooses among texts is its number.
+pub fn condition(e: Expr) -> Expr {
+    match e.ty.is_string() && e.has_branch(|branch| branch.ty.is_member()) {
+        true => members_as_numbers(e),
+        false => e,
+    }
+}
+
+/// A document that an aggregate, IF, CASE, COALESCE or their like gives is its text, where an integer is asked for.
+fn made_document(e: Expr) -> Expr {
+    let is_made = match &e.node {
+        Node::Call(def, _) => hands_on(def) || matches!(def.name, "if" | "nullif"),
+        // What an aggregate has found has no name.
+        Node::Column(_) => e.name.is_none(),
+        Node::Case { .. } => true,
+        _ => false,
+    };
+    match e.ty.kind == TypeKind::Json && is_made {
+        true => document_as_text(e),
+        false => e,
+    }
+}
+
+/// A document that COALESCE or its like found is its text, where a number, a date or a time is wanted.
+fn found_document(e: Expr) -> Expr {
+    let is_found = matches!(&e.node, Node::Call(def, _) if hands_on(def));
+    match e.ty.kind == TypeKind::Json && is_found {
+        true => document_as_text(e),
+        false => e,
+    }
+}
+
+/// Whether the function gives one of its operands.
+fn hands_on(function: &FuncDef) -> bool {
+    matches!(
+        function.name,
+        "coalesce" | "ifnull" | "greatest" | "least" | "any_value"
+    )
+}
+
 fn json_as(e: Expr, ty: SqlType) -> Expr {
+    static FUNCTION: FuncDef = def(
+        "number_of_text",
+        (1, 1),
+        |args, _| Ok(args[0].ty.clone()),
+        |args, ty, ctx| {
+            let Some(text) = super::eval::text(&args[0], ctx)? else {
+                return Ok(Val::Null);
+            };
+            Ok(match ty.is_integer() {
+                true => int_value(integer_prefix(&text).0, ty.unsigned),
+                false => Val::Double(double_prefix(&text).0),
+            })
+        },
+    );
     if e.ty.kind != TypeKind::Json {
         return e;
+    }
+    let e = found_document(e);
+    if e.ty.kind != TypeKind::Json {
+        return expr(ty.with_nullable(e.ty.nullable), Node::Call(&FUNCTION, vec![e]));
     }
     expr(ty.with_nullable(e.ty.nullable), Node::Cast(Box::new(e)))
 }
@@ -209,8 +269,11 @@ pub(crate) fn beside_text(e: Expr, collation: Collation) -> Expr {
 }
 
 /// Bytes of which texts decide the collation: they are read in its character set, a literal once for all. Error 3854, once a row asks
-/// for it, if that cannot be. Other operands stay.
+/// for it, if that cannot be. Texts of which bytes decide are those of their own sets. Other operands stay.
 pub(crate) fn in_set_of(e: Expr, collation: Collation) -> Expr {
+    if collation.is_binary() {
+        return beside_bytes(e);
+    }
     if !e.ty.is_binary_string() {
         return e;
     }
@@ -226,8 +289,7 @@ pub(crate) fn in_set_of(e: Expr, collation: Collation) -> Expr {
 
 /// A text beside bytes: those of its character set. Other operands stay.
 pub(crate) fn beside_bytes(e: Expr) -> Expr {
-    let is_other = || e.ty.is_string() && !e.ty.is_member() && !e.ty.collation.charset().is_utf8();
-    if e.ty.is_binary_string() || !is_other() {
+    if !(e.ty.is_string() && e.ty.collation.charset().is_encoded()) {
         return e;
     }
     let length = e.ty.length.saturating_mul(e.ty.collation.charset().max_bytes());
@@ -247,8 +309,7 @@ pub(crate) fn as_text(mut e: Expr, bind: &BindCtx) -> Expr {
         e.ty = text_of_number(&e.ty, bind);
         return e;
     }
-    let is_number = |name| matches!(name, "coalesce" | "ifnull" | "greatest" | "least" | "any_value");
-    if e.ty.kind == TypeKind::Bit && matches!(&e.node, Node::Call(def, _) if is_number(def.name)) {
+    if e.ty.kind == TypeKind::Bit && matches!(&e.node, Node::Call(def, _) if hands_on(def)) {
         e.ty = SqlType::bigint_unsigned().with_nullable(e.ty.nullable);
         let ty = text_of_number(&e.ty, bind);
         return expr(ty, Node::Cast(Box::new(e)));
@@ -465,13 +526,18 @@ pub(crate) fn searched_in(text: &Expr, pattern: Expr, function: &'static str) ->
     }
 }
 
-/// What replaces a pattern in a text: no bytes in a text but those that may be either, and no text among bytes.
+/// What replaces a pattern in a text: no bytes in a text but those that may be either, which are a character each, and no text among bytes.
 pub(crate) fn replacing_in(text: &Expr, replacement: Expr, function: &'static str) -> Expr {
-    let fits = !text.ty.collation.is_binary() && may_be_either(&replacement);
-    match are_mixed(text, &replacement) && !fits {
-        true => mismatched(text, replacement, function),
-        false => replacement,
+    if !are_mixed(text, &replacement) {
+        return replacement;
     }
+    if text.ty.collation.is_binary() || !may_be_either(&replacement) {
+        return mismatched(text, replacement, function);
+    }
+    let ty = SqlType::varchar(replacement.ty.length, Collation::LATIN1_SWEDISH_CI)
+        .with_collation(Collation::LATIN1_SWEDISH_CI, replacement.ty.derivation)
+        .with_nullable(replacement.ty.nullable);
+    expr(ty, Node::Cast(Box::new(replacement)))
 }
 
 /// Whether one is bytes and the other a text.
@@ -574,6 +640,12 @@ pub fn case(
 /// `CAST(e AS ty)`, `CONVERT(e, ty)`.
 pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
     let e = match ty.kind {
+        _ if ty.is_float() => json_as_double(as_number(e)),
+        _ if ty.is_integer() => made_document(e),
+        _ if ty.is_numeric() || ty.is_temporal() => found_document(e),
+        _ => e,
+    };
+    let e = match ty.kind {
         _ if ty.is_integer() => as_integer(as_number(e)),
         _ if ty.is_numeric() => sum_as_double(as_number(e)),
         // The bits of a BIT are bytes in a document, of which the type is known.
@@ -617,6 +689,17 @@ pub fn as_column(e: Expr, ty: &SqlType, bind: &BindCtx) -> Result<Expr> {
             ty.clone().with_nullable(e.ty.nullable),
             Node::Call(&FLOAT, vec![e]),
         ));
+    }
+    // A cast would refuse the zero date.
+    static MOMENT: FuncDef = def(
+        "moment_of_column",
+        (1, 1),
+        |args, _| Ok(args[0].ty.clone()),
+        |args, ty, ctx| to_kind(args[0].eval(ctx)?, ty, ctx.env),
+    );
+    if e.ty.has_date() && matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp) {
+        let ty = ty.clone().with_nullable(e.ty.nullable);
+        return Ok(expr(ty, Node::Call(&MOMENT, vec![e])));
     }
     // The year 0 is a 0 there.
     let e = match e.ty.kind == TypeKind::Year && ty.is_string() {

@@ -10,7 +10,6 @@
 use super::comparison::{constant, has_other_source, varies};
 use super::literal::int_literal;
 use super::{BindCtx, expr};
-use crate::compare::plain_number;
 use crate::function::{FuncDef, Volatility, def, stable};
 use crate::node::{Expr, Node};
 use tidemark_types::{Date, Decimal, SqlType, TypeKind, Val, Value};
@@ -73,13 +72,14 @@ fn year_column_of(date: Date) -> Option<i64> {
     Some(i64::from(date.year)).filter(|year| YEARS.contains(year))
 }
 
-/// The year that a number, or the text of one, is beside a column of years; a fraction is rounded.
+/// The year that a number, or the one that a text begins with, is beside a column of years. A fraction is rounded, that of a double cut off.
 pub(super) fn year_of(value: &Value) -> Option<i64> {
     let number = match value {
-        Val::Str(text) => plain_number(text).filter(|d| d.scale() == 0)?,
+        Val::Str(text) if &**text == b"0000" => return Some(0),
+        Val::Str(text) => Decimal::parse_prefix(text.trim_ascii_start())?.0.round(0),
         Val::Int(n) => Decimal::from(*n),
         Val::Decimal(d) => d.round(0),
-        Val::Double(d) if d.abs() < 1e4 => Decimal::from(d.round_ties_even() as i64),
+        Val::Double(d) if d.abs() < 1e4 => Decimal::from(*d as i64),
         _ => return None,
     };
     // A negative number is none, even where it would be rounded to zero.

@@ -2,7 +2,7 @@
 
 use super::control::{field_kind, same};
 use super::*;
-use crate::infer::common_collation;
+use crate::infer::{common_collation, pattern_collation};
 use tidemark_types::{CmpKind, Collation, Derivation};
 
 /// How many bytes a text has in its own character set; `None` if it is NULL.
@@ -146,10 +146,11 @@ fn search_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType
     let collation = match op {
         "locate" => decided_by(types[1], &types, op, bind)?,
         "instr" => decided_by(types[0], &types, op, bind)?,
+        "find_in_set" => pattern_collation(&types, op, bind)?,
         _ => common_collation(&types, op, bind)?.0,
     };
     // FIND_IN_SET finds nothing in what cannot be read.
-    if op != "find_in_set" || collation.charset().is_encoded() {
+    if op != "find_in_set" || collation.charset().is_encoded() || collation.is_binary() {
         read_bytes_in(collation, &mut args[..2]);
     }
     let ty = SqlType::bigint().with_nullable(nullable);

@@ -38,8 +38,11 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let value = args[0].eval(ctx)?;
             let date = known!(value.to_date(ctx.env)?);
             let is_read = !matches!(value, Val::Date(_) | Val::DateTime(_) | Val::Time(_));
-            if is_read && refused_by_mode(date, ctx.env.sql_mode) {
-                return invalid(&value, ctx);
+            if refused_by_mode(date, ctx.env.sql_mode) {
+                return match is_read {
+                    true => invalid(&value, ctx),
+                    false => Ok(Val::Null),
+                };
             }
             Ok(Val::Date(date))
         },

@@ -88,9 +88,11 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, ty, ctx| {
             let value = args[0].eval(ctx)?;
             let t = known!(value.to_datetime(ctx.env)?);
-            if matches!(value, Val::Str(_)) && refused_by_mode(t.date, ctx.env.sql_mode) {
-                let shown = excerpt(&value.to_text());
-                ctx.env.complain(SqlError::incorrect_value("datetime", &shown))?;
+            if refused_by_mode(t.date, ctx.env.sql_mode) {
+                if matches!(value, Val::Str(_)) {
+                    let shown = excerpt(&value.to_text());
+                    ctx.env.complain(SqlError::incorrect_value("datetime", &shown))?;
+                }
                 return Ok(Val::Null);
             }
             let Some(second) = args.get(1) else {

@@ -266,7 +266,7 @@ impl Planner<'_> {
         let mut having = match &select.having {
             Some(having) => {
                 check_having(having, &from.scope, &items, &keys)?;
-                Some(clause(self, having, HAVING_CLAUSE)?)
+                Some(build::condition(clause(self, having, HAVING_CLAUSE)?))
             }
             None => None,
         };

@@ -6,7 +6,7 @@ use super::window::Windows;
 use super::{OutputColumn, Planner};
 use crate::dictionary::{IndexDef, TableDef};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Expr, Scope};
+use crate::expr::{Expr, Scope, build};
 use crate::parse::ast::{self, BinaryOp, HandlerStep, SelectItem};
 use std::sync::Arc;
 use tidemark_engine::{IndexNo, Table};
@@ -91,7 +91,11 @@ impl Planner<'_> {
             HandlerStep::Key(op, values) => self.key_step(*op, values, index, &from.scope)?,
         };
         let filter = match &read.filter {
-            Some(filter) => Some(self.condition(filter, &from.scope, "field list")?),
+            Some(filter) => Some(build::condition(self.condition(
+                filter,
+                &from.scope,
+                "field list",
+            )?)),
             None => None,
         };
         let (offset, limit) = self.limit_of(&read.limit)?;

@@ -72,7 +72,7 @@ impl Planner<'_> {
         let on = match &join.condition {
             JoinCondition::None => Vec::new(),
             JoinCondition::On(condition) => match self.condition(condition, &from.scope, "on clause") {
-                Ok(condition) => vec![condition],
+                Ok(condition) => vec![build::condition(condition)],
                 Err(error) => {
                     from.wrong_condition.set(Some(error));
                     Vec::new()

@@ -95,7 +95,16 @@ pub(super) fn plan_with(
     planner.begin_trace();
     let body = make(&mut planner, &sample);
     planner.end_trace();
-    let body = body?;
+    let body = match body {
+        Ok(body) => body,
+        Err(error) => {
+            if is_of_groups(&error) {
+                // MySQL looks at the groups of a query when all its conditions are known.
+                ctx.dates.take().iter().try_for_each(|date| date.check(&sample))?;
+            }
+            return Err(error);
+        }
+    };
     for warning in ctx.warnings.take() {
         state.warnings.warn(warning);
     }
@@ -131,6 +140,14 @@ pub(super) fn plan_with(
     };
     planned.one_shot = planned.uses_variables() || ctx.depends_on_values.get();
     Ok(Box::new(planned))
+}
+
+/// Whether it is about what stands beside aggregates or the keys of GROUP BY.
+fn is_of_groups(error: &SqlError) -> bool {
+    matches!(
+        error.code,
+        er::MIX_OF_GROUP_FUNC_AND_FIELDS | er::WRONG_FIELD_WITH_GROUP
+    )
 }
 
 impl Planner<'_> {

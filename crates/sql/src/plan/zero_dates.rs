@@ -18,7 +18,7 @@ pub(super) fn with_zero_dates(
         return Ok(build::and(list.collect::<Result<_>>()?));
     }
     let Node::IsNull(column) = &filter.node else {
-        return Ok(filter);
+        return Ok(build::condition(filter));
     };
     let Node::Column(slot) = column.node else {
         return Ok(filter);

@@ -50,15 +50,16 @@ impl Json {
 
     /// As what a date or time is read from; NULL if that is none. `wanted` is what MySQL calls the type.
     pub fn moment(&self, wanted: &str, source: &str, env: &Conversion) -> Result<Val<'static>> {
-        let readable = |text: &str| match wanted {
-            "TIME" => parse::time(text.as_bytes()).is_some(),
-            _ => parse::datetime(text.as_bytes(), env.sql_mode).is_some(),
+        let of_clock = wanted == "TIME";
+        let readable = |text: &str| match of_clock {
+            true => is_clock(text),
+            false => parse::datetime(text.as_bytes(), env.sql_mode).is_some(),
         };
         match self {
             Json::String(text) if readable(text) => Ok(Val::string(text.as_str())),
-            Json::Date(v) => Ok(Val::Date(*v)),
-            Json::Time(v) => Ok(Val::Time(*v)),
-            Json::DateTime(v) => Ok(Val::DateTime(*v)),
+            Json::Date(v) if !of_clock => Ok(Val::Date(*v)),
+            Json::Time(v) if of_clock => Ok(Val::Time(*v)),
+            Json::DateTime(v) if !of_clock => Ok(Val::DateTime(*v)),
             _ => fitting((Val::Null, Some(Unfit::Invalid)), wanted, source, env),
         }
     }
@@ -153,6 +154,16 @@ impl Json {
     pub fn truth(&self) -> bool {
         self.compare(&Json::Int(0)) != Ordering::Equal
     }
+}
+
+/// Whether a string is wholly a time with a colon in it, or the digits of a date and time.
+fn is_clock(text: &str) -> bool {
+    const DIGITS: usize = "YYYYMMDDhhmmss".len();
+    let spelt = match text.contains(':') {
+        true => !text.contains('T'),
+        false => text.len() >= DIGITS,
+    };
+    spelt && parse::time(text.as_bytes()).is_some_and(|(_, whole)| whole)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, DefinitionChange, IndexDef, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, Expr, NoSubqueries};
-use crate::types::assign::{assign, null_replacement};
+use crate::types::assign::{assign, between_sets, null_replacement};
 use crate::types::json::array;
 use crate::types::{DateTime, Value, Warnings};
 use tidemark_engine::{Error, Keep, Read, RowView, TableId};
@@ -79,6 +79,7 @@ impl RowCopy<'_> {
         if *from == column.ty || value.is_null() {
             return Ok(value.into_owned());
         }
+        let value = between_sets(value, (from, &column.ty), &column.name, &self.env)?;
         Ok(assign(value, &column.ty, &column.name, &self.env)?.into_owned())
     }
 
@@ -96,6 +97,7 @@ impl RowCopy<'_> {
         })?;
         let value = value.into_owned();
         if !value.is_null() {
+            let value = between_sets(value, (&expr.ty, &column.ty), &column.name, env)?;
             return Ok(assign(value, &column.ty, &column.name, env)?.into_owned());
         }
         if !column.ty.nullable {

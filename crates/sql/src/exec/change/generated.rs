@@ -8,12 +8,17 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, Expr, Row};
 use crate::plan::change::Target;
 use crate::types::Value;
+use crate::types::assign::between_sets;
 use crate::types::json::array;
 
 /// The value that a row has in a generated column.
 pub fn computed(def: &TableDef, (at, expr): &(usize, Expr), row: &dyn Row, ctx: &EvalCtx) -> Result<Value> {
     let value = expr.eval(&ctx.env.ctx_with(row));
-    let value = value.and_then(|value| Ok(super::target::assigned(def, *at, value, ctx)?.into_owned()));
+    let value = value.and_then(|value| {
+        let column = &def.columns[*at];
+        let value = between_sets(value, (&expr.ty, &column.ty), &column.name, ctx.env)?;
+        Ok(super::target::assigned(def, *at, value, ctx)?.into_owned())
+    });
     value.map_err(|error| match def.columns[*at].is_key_part() {
         true => of_index(def, *at, &def.columns[*at], error, ctx.env.row_number.get()),
         false => error,

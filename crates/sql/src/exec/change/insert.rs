@@ -18,8 +18,8 @@ use crate::exec::{Exec, Purpose, QueryScope};
 use crate::expr::{Row, SessionInfo};
 use crate::plan::OutputColumn;
 use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate};
-use crate::types::assign::{well_formed, zero_value};
-use crate::types::{Charset, SqlMode, TypeKind, Val, Value};
+use crate::types::assign::{between_sets, zero_value};
+use crate::types::{SqlMode, TypeKind, Val, Value};
 use tidemark_engine::{Action, DuplicateLock, Error};
 
 /// Runs the statement. The environment must say `writes`, and be strict only without IGNORE.
@@ -191,12 +191,8 @@ impl InsertRun<'_> {
         let plan = self.plan;
         self.begin(values);
         for ((value, of), &column) in row.iter().zip(source).zip(&plan.columns) {
-            let mut value = value.borrowed();
-            if of.ty.is_string() && of.ty.collation.charset() == Charset::Utf8mb3 {
-                let to = &plan.target.def.columns[column];
-                let sets = (Charset::Utf8mb3, to.ty.collation.charset());
-                value = well_formed(value, sets, &to.name, self.run.env)?;
-            }
+            let to = &plan.target.def.columns[column];
+            let value = between_sets(value.borrowed(), (&of.ty, &to.ty), &to.name, self.run.env)?;
             values[column] = self.converted(column, value)?.into_owned();
         }
         self.defaults(&plan.columns, values)

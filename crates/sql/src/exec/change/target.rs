@@ -27,6 +27,7 @@ impl Target {
                 Some(expr) => {
                     let slots = Slots(row);
                     let value = expr.eval(&ctx.env.ctx_with(&slots))?.into_owned();
+                    let value = assign::between_sets(value, (&expr.ty, &def.ty), &def.name, ctx.env)?;
                     Some(self.assigned(column, value, ctx)?.into_owned())
                 }
                 None => None,

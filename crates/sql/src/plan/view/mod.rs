@@ -36,7 +36,7 @@ use crate::ddl::view::no_such_definer;
 use crate::dictionary::{TableDef, ViewDef};
 use crate::error::depth::{TABLES_MAX, check_stack};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{BindCtx, DateConstant, DefaultOf, Expr, Node, ScopeColumn, ScopeTable};
+use crate::expr::{BindCtx, DateConstant, DefaultOf, Expr, Node, ScopeColumn, ScopeTable, build};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, LockClause, QueryBody, Select, ViewAlgorithm};
 use crate::parse::parse_query;
@@ -290,7 +290,11 @@ impl<'a> Planner<'a> {
         let null_extended = std::mem::take(&mut self.null_extended);
         let mut on = Vec::new();
         if let Some(filter) = &select.filter {
-            on.push(self.condition(filter, &inner.scope, "where clause")?);
+            on.push(build::condition(self.condition(
+                filter,
+                &inner.scope,
+                "where clause",
+            )?));
         }
         let mut items: Vec<(&str, Expr)> = Vec::new();
         for item in &select.items {
@@ -335,7 +339,7 @@ impl<'a> Planner<'a> {
         shape.check_columns(plan.columns.len())?;
         let base = from.scope.width();
         let columns = plan.columns.iter().enumerate();
-        let columns = columns.map(|(at, column)| crate::expr::build::column(base + at, column.ty.clone()));
+        let columns = columns.map(|(at, column)| build::column(base + at, column.ty.clone()));
         let table = shape.scope_table(columns);
         self.queries.push(plan);
         from.scope.add(table)?;

@@ -170,6 +170,28 @@ FORMATS = ["", "FIELDS TERMINATED BY ','", "FIELDS TERMINATED BY ',' ENCLOSED BY
            "FIELDS TERMINATED BY '||' ESCAPED BY '#' LINES STARTING BY '>>' TERMINATED BY '<<'", "FIELDS TERMINATED BY '\\t' ENCLOSED BY '\\''", "CHARACTER SET utf8mb4 FIELDS TERMINATED BY ';'"]
 
 
+def fixed_rows(execute, allowed: Path) -> None:
+    """Fields of fixed width, as MySQL 9.7 writes and reads them: a line may be longer or end early, or have no end; an absent field is the default, but never NULL."""
+    execute("CREATE TABLE f.w (a INT, b CHAR(2), t TINYINT NOT NULL DEFAULT 7, e ENUM('x', 'yy'), d DATE, n VARCHAR(3) DEFAULT (UPPER('n'))) CHARSET latin1", "CREATE TABLE f.nothing (c CHAR(0))",
+            "INSERT INTO f.w VALUES (1, 'ab', 2, 'x', '2024-02-29', 'abc'), (-2147483648, 'é', -128, 'yy', '1000-01-01', 'def')")
+    whole = execute("SELECT * FROM f.w")
+    for at, form in enumerate(("", "LINES TERMINATED BY ''", "LINES STARTING BY '> ' TERMINATED BY ';\\r\\n'", "ESCAPED BY ''")):
+        path, form = allowed / f"fixed{at}.txt", f"CHARACTER SET latin1 FIELDS TERMINATED BY '' {form}"
+        execute(f"SELECT * FROM f.w INTO OUTFILE '{path}' {form}", "TRUNCATE f.w", f"LOAD DATA INFILE '{path}' INTO TABLE f.w {form}")
+        report.equal(execute("SELECT * FROM f.w"), whole, f"files/fixed/read_as_written/{at}")
+    for name, rows, options, expected in (
+        ("short_and_long", "1          ab3   yy2024-01-02xyzmore\n2          \\\nb\n\n3          ab9   \n", "",
+         [(1, "ab", 3, "yy", "2024-01-02", "xyz"), (2, "\nb", 7, "", "0000-00-00", ""), (0, "", 7, "", "0000-00-00", ""), (3, "ab", 9, "", "0000-00-00", "")]),
+        ("no_end", "names of columns".ljust(32) + "1          ab3   yy2024-01-02x  2     ", "LINES TERMINATED BY '' IGNORE 1 LINES",
+         [(1, "ab", 3, "yy", "2024-01-02", "x  "), (2, "", 7, "", "0000-00-00", "")]),
+        ("some_columns", "5   ab\n", "(t, b) SET n = LOWER(b)", [(None, "ab", 5, None, None, "ab")]),
+    ):
+        (allowed / name).write_bytes(rows.encode("latin1"))
+        execute("TRUNCATE f.w", "SET sql_mode = ''", f"LOAD DATA INFILE '{allowed / name}' INTO TABLE f.w CHARACTER SET latin1 FIELDS TERMINATED BY '' ENCLOSED BY '' {options}")
+        found = execute("SELECT a, b, t, e, CAST(d AS CHAR), n FROM f.w")
+        report.equal([tuple(row) for row in found], expected, f"files/fixed/{name}")
+
+
 def files() -> None:
     """Files of the server's machine: what INTO OUTFILE writes LOAD DATA reads again; nothing waits for a pipe; KILL ends reading that goes nowhere."""
     server = Server("files")
@@ -190,6 +212,7 @@ def files() -> None:
             path = allowed / f"{at}.txt"
             execute(f"SELECT * FROM f.a INTO OUTFILE '{path}' {form}", "TRUNCATE f.c", f"LOAD DATA INFILE '{path}' INTO TABLE f.c {form}")
             report.equal(execute("SELECT * FROM f.c ORDER BY id"), whole, f"files/read_as_written/{at}")
+        fixed_rows(execute, allowed)
         pipe = allowed / "pipe"
         os.mkfifo(pipe)
         (allowed / "short").write_text("abc\n")
@@ -198,6 +221,8 @@ def files() -> None:
             ("a_pipe_is_refused", f"LOAD DATA INFILE '{pipe}' INTO TABLE f.c", 13),
             ("rows_of_a_dump", f"SELECT id FROM f.a INTO DUMPFILE '{allowed / 'dumped'}'", 1172),
             ("lines_without_an_end", f"LOAD DATA INFILE '{allowed / 'short'}' INTO TABLE f.c LINES TERMINATED BY '' IGNORE 18446744073709551615 LINES", 1366),
+            ("variables_have_no_width", f"LOAD DATA INFILE '{allowed / 'short'}' INTO TABLE f.w FIELDS TERMINATED BY '' (@a)", 1409),
+            ("rows_without_a_byte", f"LOAD DATA INFILE '{allowed / 'short'}' INTO TABLE f.nothing FIELDS TERMINATED BY '' LINES TERMINATED BY ''", 1235),
             ("wide_rows", f"SELECT CAST('a' AS CHAR(300000000)) INTO OUTFILE '{allowed / 'wide'}' FIELDS TERMINATED BY ''", 1084),
         ):
             refused = client("mariadb", server, "-e", statement)

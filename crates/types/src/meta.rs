@@ -147,6 +147,13 @@ impl ColumnMeta {
     }
 }
 
+impl SqlType {
+    /// Bytes the widest value needs in the type's own character set.
+    pub fn byte_width(&self) -> u32 {
+        byte_length(self, self.collation)
+    }
+}
+
 fn charset_of(ty: &SqlType, results: Collation) -> u16 {
     if ty.kind == TypeKind::Json || !ty.is_string() || ty.is_binary_string() {
         return Collation::BINARY.id();

@@ -53,7 +53,8 @@ impl FileForm {
         let fixed = format.field_end.is_empty() && format.enclosed.is_empty() && !into.dump;
         let is_blob = |column: &OutputColumn| {
             column.ty.kind != TypeKind::Json
-                && (column.ty.is_blob_or_text() || column.ty.is_string() && column.meta.length > WIDTH_MAX)
+                && (column.ty.is_blob_or_text()
+                    || column.ty.is_string() && column.ty.byte_width() > WIDTH_MAX)
         };
         if fixed && columns.iter().any(is_blob) {
             return Err(SqlError::new(
@@ -66,7 +67,7 @@ impl FileForm {
             false => format.line_end.clone(),
         };
         let fixed = fixed && columns.iter().all(|column| column.ty.kind != TypeKind::Json);
-        let widths = columns.iter().map(|column| column.meta.length as usize);
+        let widths = columns.iter().map(|column| column.ty.byte_width() as usize);
         Ok(FileForm {
             path: into.path.clone(),
             dump: into.dump,

@@ -2,7 +2,8 @@
 //!
 //! Bytes come in parts; what is kept is the part at hand and the field being put together, which counts against the statement's
 //! memory. An escape makes the next byte plain, but for `\\n`, `\\t` and their kin; `\\N` alone is NULL. An enclosed field ends at the
-//! enclosing byte only where the end of a field or of the line follows; doubled, that byte stands for itself.
+//! enclosing byte only where the end of a field or of the line follows; doubled, that byte stands for itself. Where nothing
+//! divides or encloses fields, each has so many bytes (an escape and what follows count as one), nothing is NULL, and a line may end early.
 
 use crate::error::Result;
 use crate::error::memory::check_memory;
@@ -31,7 +32,10 @@ pub struct Lines<'a> {
     line_start: Vec<u8>,
     enclosed: Option<u8>,
     escape: Option<u8>,
-    at_start: bool,
+    /// The bytes of each field, where nothing else tells where it ends.
+    widths: Option<&'a [usize]>,
+    /// How many fields of the line have been read.
+    read: usize,
     at_line_end: bool,
     pub field: Vec<u8>,
 }
@@ -46,7 +50,12 @@ pub enum Field {
 }
 
 impl<'a> Lines<'a> {
-    pub fn new(format: &FileFormat, next: NextPart<'a>, may_go_on: &'a dyn Fn() -> Result<()>) -> Lines<'a> {
+    pub fn new(
+        format: &FileFormat,
+        widths: Option<&'a [usize]>,
+        next: NextPart<'a>,
+        may_go_on: &'a dyn Fn() -> Result<()>,
+    ) -> Lines<'a> {
         // Where both end alike, there are only fields.
         let line_end = match format.line_end == format.field_end {
             true => Vec::new(),
@@ -65,7 +74,8 @@ impl<'a> Lines<'a> {
             line_start: format.line_start.clone(),
             enclosed: format.enclosed.first().copied(),
             escape: format.escaped.first().copied(),
-            at_start: !format.line_start.is_empty(),
+            widths,
+            read: 0,
             at_line_end: false,
             field: Vec::new(),
         }
@@ -76,9 +86,30 @@ impl<'a> Lines<'a> {
         while let Ok(true) = (self.next)(&mut self.part) {}
     }
 
-    /// Whether lines have an end. Those that have none are told apart by their fields.
-    pub fn have_ends(&self) -> bool {
-        !self.line_end.is_empty()
+    /// Passes over so many lines; false if there are no more. Lines without an end are told apart by their fields, and passed over
+    /// if these have widths.
+    pub fn skip(&mut self, lines: u64) -> Result<bool> {
+        for _ in 0..lines {
+            match self.widths {
+                Some(widths) if self.line_end.is_empty() => {
+                    let begins = self.begin()?;
+                    for _ in widths {
+                        self.next_field()?;
+                    }
+                    if !begins {
+                        return Ok(false);
+                    }
+                    self.next_line()?;
+                }
+                None if self.line_end.is_empty() => return Ok(true),
+                _ => {
+                    if self.next_line()?.is_none() {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
     }
 
     fn get(&mut self) -> Result<Option<u8>> {
@@ -135,19 +166,27 @@ impl<'a> Lines<'a> {
         follows
     }
 
-    /// Passes over what stands in front of the text that lines begin with.
-    fn find_start(&mut self) -> Result<bool> {
-        self.at_start = false;
-        let start = std::mem::take(&mut self.line_start);
-        let found = loop {
+    /// Whether a line begins here: passes over what stands in front of the text that lines begin with.
+    pub fn begin(&mut self) -> Result<bool> {
+        if !self.line_start.is_empty() {
+            let start = std::mem::take(&mut self.line_start);
+            let found = self.find_start(&start);
+            self.line_start = start;
+            if !found? {
+                return Ok(false);
+            }
+        }
+        Ok(!self.is_at_end()?)
+    }
+
+    fn find_start(&mut self, start: &[u8]) -> Result<bool> {
+        loop {
             match self.get()? {
-                None => break false,
-                Some(byte) if byte == start[0] && self.follows(&start)? => break true,
+                None => return Ok(false),
+                Some(byte) if byte == start[0] && self.follows(start)? => return Ok(true),
                 Some(_) => {}
             }
-        };
-        self.line_start = start;
-        Ok(found)
+        }
     }
 
     /// The next field of the line, in [`Lines::field`].
@@ -156,9 +195,10 @@ impl<'a> Lines<'a> {
             return Ok(Field::Missing);
         }
         self.field.clear();
-        if self.at_start && !self.find_start()? {
-            self.at_line_end = true;
-            return Ok(Field::Missing);
+        if let Some(widths) = self.widths {
+            let width = widths.get(self.read).copied().unwrap_or(0);
+            self.read += 1;
+            return self.fixed_field(width);
         }
         let Some(first) = self.get()? else {
             self.at_line_end = true;
@@ -176,6 +216,30 @@ impl<'a> Lines<'a> {
         let bare = !closed && self.enclosed.is_some() && self.field == b"NULL";
         Ok(match null && self.field == b"N" || bare {
             true => Field::Null,
+            false => Field::Text,
+        })
+    }
+
+    /// A field of so many bytes, or of fewer at the end of the line.
+    fn fixed_field(&mut self, width: usize) -> Result<Field> {
+        while self.field.len() < width {
+            match self.get()? {
+                None => self.at_line_end = true,
+                Some(byte) if Some(byte) == self.escape => {
+                    let next = self.get()?;
+                    self.push(next.map_or(byte, unescaped))?;
+                    continue;
+                }
+                Some(byte) if self.ends_line(byte)? => self.at_line_end = true,
+                Some(byte) => {
+                    self.push(byte)?;
+                    continue;
+                }
+            }
+            break;
+        }
+        Ok(match self.at_line_end && self.field.is_empty() {
+            true => Field::Missing,
             false => Field::Text,
         })
     }
@@ -245,7 +309,7 @@ impl<'a> Lines<'a> {
 
     /// Goes to the next line. `None`: there is none; otherwise whether anything was left of this one.
     pub fn next_line(&mut self) -> Result<Option<bool>> {
-        self.at_start = !self.line_start.is_empty();
+        self.read = 0;
         if std::mem::take(&mut self.at_line_end) {
             return Ok((!self.is_at_end()?).then_some(false));
         }

@@ -8,6 +8,17 @@ use tidemark_testing::properties;
 
 /// The lines of a text that comes in parts of so many bytes; NULL is `None`.
 fn read(format: &FileFormat, text: &[u8], part_len: usize) -> Vec<Vec<Option<Vec<u8>>>> {
+    read_after(0, format, None, text, part_len)
+}
+
+/// The same after so many lines, where fields may have widths.
+fn read_after(
+    skip: u64,
+    format: &FileFormat,
+    widths: Option<&[usize]>,
+    text: &[u8],
+    part_len: usize,
+) -> Vec<Vec<Option<Vec<u8>>>> {
     let mut parts = text.chunks(part_len);
     let next = Box::new(move |part: &mut Vec<u8>| {
         part.clear();
@@ -15,33 +26,38 @@ fn read(format: &FileFormat, text: &[u8], part_len: usize) -> Vec<Vec<Option<Vec
         part.extend_from_slice(found.unwrap_or_default());
         Ok(found.is_some())
     });
-    let mut lines = Lines::new(format, next, &|| Ok(()));
+    let mut lines = Lines::new(format, widths, next, &|| Ok(()));
     let mut all = Vec::new();
-    loop {
+    if !lines.skip(skip).unwrap() {
+        return all;
+    }
+    while lines.begin().unwrap() {
         let mut line = Vec::new();
-        loop {
+        for _ in 0..widths.map_or(usize::MAX, <[usize]>::len) {
             match lines.next_field().unwrap() {
                 Field::Missing => break,
                 Field::Null => line.push(None),
                 Field::Text => line.push(Some(lines.field.clone())),
             }
         }
-        if !line.is_empty() {
-            all.push(line);
-        }
+        all.push(line);
         if lines.next_line().unwrap().is_none() {
-            return all;
+            break;
         }
     }
+    all
 }
 
 /// Fields divided by `|`, lines by `/`; NULL is `-`.
 fn shown(format: &FileFormat, text: &str) -> String {
+    joined(read(format, text.as_bytes(), 3))
+}
+
+fn joined(lines: Vec<Vec<Option<Vec<u8>>>>) -> String {
     let field = |field: &Option<Vec<u8>>| match field {
         None => "-".to_owned(),
         Some(text) => String::from_utf8_lossy(text).into_owned(),
     };
-    let lines = read(format, text.as_bytes(), 3);
     let lines = lines
         .iter()
         .map(|line| line.iter().map(field).collect::<Vec<_>>().join("|"));
@@ -123,6 +139,37 @@ fn lines_that_begin_with_a_text() {
 }
 
 #[test]
+fn fields_of_so_many_bytes() {
+    let format = |line_start: &str, line_end: &str| FileFormat {
+        field_end: Vec::new(),
+        line_start: line_start.into(),
+        line_end: line_end.into(),
+        ..FileFormat::default()
+    };
+    let read = |skip, format: &FileFormat, text: &str| {
+        joined(read_after(skip, format, Some(&[2, 3]), text.as_bytes(), 3))
+    };
+    let lines = format("", "\n");
+    assert_eq!(read(0, &lines, "1 abc\n2 de \n"), "1 |abc/2 |de ");
+    assert_eq!(
+        read(0, &lines, "1 abcd\n2 a\n3\n\n4 "),
+        "1 |abc/2 |a/3//4 ",
+        "a line may be longer, or end early"
+    );
+    assert_eq!(
+        read(0, &lines, "1 a\\nb\n\\\n1a\\\\\\N\n\\"),
+        "1 |a\nb/\n1|a\\N/\\",
+        "an escape and what follows are one byte, and never NULL"
+    );
+    assert_eq!(read(0, &format("", ""), "1 abc2 def3 g"), "1 |abc/2 |def/3 |g");
+    assert_eq!(read(1, &format("", ""), "1 abc2 def3 g"), "2 |def/3 |g");
+    assert_eq!(read(9, &format("", ""), "1 abc2 def"), "");
+    assert_eq!(read(1, &lines, "a line of names\n2 def\n"), "2 |def");
+    assert_eq!(read(0, &format("> ", ""), "x> 1 abc> 2 d"), "1 |abc/2 |d");
+    assert_eq!(read(0, &format("", "\r\n"), "1 \r\r\n2 abc\r\n"), "1 |\r/2 |abc");
+}
+
+#[test]
 fn what_is_read_may_be_stopped() {
     let asked = Cell::new(0);
     let stop = || {
@@ -138,7 +185,7 @@ fn what_is_read_may_be_stopped() {
         part.resize(1000, b'a');
         Ok(true)
     });
-    let mut lines = Lines::new(&FileFormat::default(), next, &stop);
+    let mut lines = Lines::new(&FileFormat::default(), None, next, &stop);
     assert!(lines.next_field().is_err());
     assert_eq!(asked.get(), 3);
 }

@@ -7,12 +7,13 @@ use super::insert::InsertRun;
 use super::lines::{Field, Lines, NextPart};
 use crate::context::files;
 use crate::context::{ResultSink, SessionState, capability};
+use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::plan::change::load::{LoadField, LoadSource};
 use crate::statements::stages::Stage;
-use crate::types::assign::zero_value;
-use crate::types::{Val, Value};
+use crate::types::assign::{read_bytes, zero_value};
+use crate::types::{Charset, TypeKind, Val, Value};
 
 impl InsertRun<'_> {
     /// Puts all lines in; returns their number.
@@ -28,7 +29,10 @@ impl InsertRun<'_> {
             let bytes = file.metadata().map_or(0, |file| file.len());
             let next: NextPart = Box::new(move |part| files::read_part(&mut file, &source.path, part));
             let next = telling(session, bytes, next);
-            let done = self.lines(source, &mut Lines::new(&source.format, next, &may_go_on));
+            let done = self.lines(
+                source,
+                &mut Lines::new(&source.format, source.widths.as_deref(), next, &may_go_on),
+            );
             session.end_progress();
             return done;
         }
@@ -42,7 +46,7 @@ impl InsertRun<'_> {
         client.ask_for_file(&source.path)?;
         let next: NextPart = Box::new(|part| client.file_part(part));
         let next = telling(session, 0, next);
-        let mut lines = Lines::new(&source.format, next, &may_go_on);
+        let mut lines = Lines::new(&source.format, source.widths.as_deref(), next, &may_go_on);
         let done = self.lines(source, &mut lines);
         lines.drain();
         session.end_progress();
@@ -50,11 +54,8 @@ impl InsertRun<'_> {
     }
 
     fn lines(&mut self, source: &LoadSource, lines: &mut Lines) -> Result<u64> {
-        let skipped = if lines.have_ends() { source.skip } else { 0 };
-        for _ in 0..skipped {
-            if lines.next_line()?.is_none() {
-                return Ok(0);
-            }
+        if !lines.skip(source.skip)? {
+            return Ok(0);
         }
         let mut values = Vec::with_capacity(self.plan.target.def.columns.len());
         let mut rows = 0;
@@ -81,12 +82,12 @@ impl InsertRun<'_> {
 
     /// Makes a row of the line; false if there is none.
     fn line(&mut self, source: &LoadSource, lines: &mut Lines, values: &mut Vec<Value>) -> Result<bool> {
+        if !lines.begin()? {
+            return Ok(false);
+        }
         self.begin(values);
-        for (at, field) in source.fields.iter().enumerate() {
+        for field in &source.fields {
             let found = lines.next_field()?;
-            if found == Field::Missing && at == 0 {
-                return Ok(false);
-            }
             self.field(source, field, (found, &lines.field), values)?;
         }
         for (column, given) in &source.set {
@@ -110,10 +111,7 @@ impl InsertRun<'_> {
         };
         let text = match found {
             Field::Text if is_binary => Some(bytes.to_vec()),
-            Field::Text => {
-                let text = source.charset.decode(bytes);
-                Some(text.ok_or_else(|| invalid(source, bytes))?)
-            }
+            Field::Text => Some(self.decoded(source, field, bytes)?),
             Field::Null | Field::Missing => None,
         };
         match field {
@@ -126,7 +124,7 @@ impl InsertRun<'_> {
             LoadField::Column(column) => {
                 values[*column] = match (text, found) {
                     (Some(text), _) => self.converted(*column, Val::string(text))?.into_owned(),
-                    (None, Field::Missing) => self.missing(*column)?,
+                    (None, Field::Missing) => self.missing(*column, source.widths.is_some())?,
                     (None, _) => self.null(*column)?,
                 };
             }
@@ -134,17 +132,46 @@ impl InsertRun<'_> {
         Ok(())
     }
 
-    /// The line has no field for the column.
-    fn missing(&self, column: usize) -> Result<Value> {
+    /// The text that a field's bytes are. Where fields have widths a character may be cut by their end: that is an error of the value,
+    /// unless it stands behind all that the column takes.
+    fn decoded(&self, source: &LoadSource, field: &LoadField, bytes: &[u8]) -> Result<Vec<u8>> {
+        let charset = source.charset;
+        if let Some(text) = charset.decode(bytes) {
+            return Ok(text);
+        }
+        let column = match field {
+            LoadField::Column(column) if source.widths.is_some() => &self.plan.target.def.columns[*column],
+            _ => return Err(invalid(source, bytes)),
+        };
+        let mut known = charset
+            .decode(&bytes[..charset.well_formed_bytes(bytes)])
+            .unwrap_or_default();
+        known.extend_from_slice("\u{FFFD}".as_bytes());
+        if column.ty.is_string()
+            && Charset::Utf8mb4.prefix_len(&known, column.ty.length as usize) < known.len()
+        {
+            return Ok(known);
+        }
+        let text = read_bytes(Val::Str(bytes.into()), charset, &column.name, self.run.env)?;
+        Ok(text.to_text().into_owned())
+    }
+
+    /// The line has no field for the column. Where fields have widths it then has its default, but no NULL and nothing that is computed.
+    fn missing(&self, column: usize, has_width: bool) -> Result<Value> {
         let row = self.run.env.row_number.get();
         self.run.env.complain(SqlError::new(
             er::TOO_FEW_RECORDS,
             format!("Row {row} doesn't contain data for all columns"),
         ))?;
         let def = &self.plan.target.def.columns[column];
-        Ok(match def.ty.nullable || def.auto_increment {
-            true => Value::Null,
-            false => zero_value(&def.ty),
+        Ok(match &def.default {
+            _ if def.auto_increment => Value::Null,
+            Some(ColumnDefault::Literal(value)) if has_width && !value.is_null() => value.clone(),
+            _ if has_width && def.ty.kind == TypeKind::Enum && def.ty.nullable => {
+                Val::Member(0, Default::default())
+            }
+            _ if has_width || !def.ty.nullable => zero_value(&def.ty),
+            _ => Value::Null,
         })
     }
 

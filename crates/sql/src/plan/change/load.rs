@@ -5,7 +5,8 @@ use super::insert::{Given, InsertPlan, InsertSource, OnDuplicate, bind_rows};
 use super::reads::ChangedTable;
 use super::target::Use;
 use crate::accounts::Privileges;
-use crate::error::{Result, SqlError};
+use crate::dictionary::TableDef;
+use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, Duplicates, FileFormat};
 use crate::plan::Planner;
 use crate::plan::group::BlockHooks;
@@ -19,6 +20,8 @@ pub struct LoadSource {
     pub local: bool,
     pub charset: Charset,
     pub format: FileFormat,
+    /// The bytes of each field, where nothing divides or encloses them.
+    pub widths: Option<Vec<usize>>,
     /// Lines in front of the first row.
     pub skip: u64,
     pub fields: Vec<LoadField>,
@@ -59,7 +62,7 @@ impl Planner<'_> {
             Some(name) => Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?,
             None => self.state.schema_collation().charset(),
         };
-        check_format(&load.format)?;
+        load.format.check_marks()?;
         let mut fields = Vec::new();
         for field in &load.fields {
             fields.push(match field {
@@ -70,6 +73,10 @@ impl Planner<'_> {
         if load.fields.is_empty() {
             fields.extend(target.visible_columns()?.into_iter().map(LoadField::Column));
         }
+        let widths = match load.format.field_end.is_empty() && load.format.enclosed.is_empty() {
+            true => Some(widths(&fields, &target.def, &load.format.line_end)?),
+            false => None,
+        };
         let mut columns = Vec::new();
         let mut values = Vec::new();
         for assignment in &load.set {
@@ -110,6 +117,7 @@ impl Planner<'_> {
                 local: load.local,
                 charset,
                 format: load.format.clone(),
+                widths,
                 skip: load.skip,
                 fields,
                 set,
@@ -126,11 +134,19 @@ impl Planner<'_> {
     }
 }
 
-/// Errors 1083 and 1235.
-fn check_format(format: &FileFormat) -> Result<()> {
-    format.check_marks()?;
-    match format.field_end.is_empty() && format.enclosed.is_empty() {
-        true => Err(SqlError::not_supported("LOAD DATA of rows of fixed width")),
-        false => Ok(()),
+/// As many bytes for each field as the widest value of its column takes. Error 1409 for a variable, which has no width; 1235 for
+/// rows that take nothing from a file, which would have no end.
+fn widths(fields: &[LoadField], table: &TableDef, line_end: &[u8]) -> Result<Vec<usize>> {
+    let width = |field: &LoadField| match field {
+        LoadField::Variable(_) => Err(SqlError::new(
+            er::LOAD_FROM_FIXED_SIZE_ROWS_TO_VAR,
+            "Can't load value from file with fixed size rows to variable",
+        )),
+        LoadField::Column(at) => Ok(table.columns[*at].ty.byte_width() as usize),
+    };
+    let widths = fields.iter().map(width).collect::<Result<Vec<usize>>>()?;
+    match line_end.is_empty() && widths.iter().all(|width| *width == 0) {
+        true => Err(SqlError::not_supported("LOAD DATA of rows without a byte")),
+        false => Ok(widths),
     }
 }

@@ -35,7 +35,7 @@ def deliberate(played: list[str], sql: str, mine, real) -> str | None:
     if re.search(r"(VAR_SAMP|VAR_POP|STDDEV_POP|STDDEV_SAMP)\(\(~", sql) and len(mine) == len(real):
         return "how far numbers about 2^64 are apart, which doubles add up otherwise in another order"
     if re.search(r"IF\(|CASE", sql) and sorted(map(repr, mine)) == sorted(map(bits_as_numbers, real)):
-        return "a BIT that IF or CASE chooses among decimals, of which MySQL sends the byte"
+        return "a BIT that IF or CASE chooses among numbers, of which MySQL sends the byte"
     if re.search(r"NULLIF\((?:\d|')", sql):
         return "NULLIF of a constant that MySQL has turned into a column's type"
     if re.search(r"BETWEEN '[^']*' AND \d", sql):
@@ -61,7 +61,7 @@ def read_as_dates(mine, real) -> bool:
 
 def bits_as_numbers(row: tuple) -> str:
     """The values of a row with the numbers of a BIT for its one byte."""
-    return repr([str(ord(value)) if isinstance(value, str) and len(value) == 1 and value < " " else value for value in row])
+    return repr(tuple(str(ord(value)) if isinstance(value, str) and len(value) == 1 and value < " " else value for value in row))
 
 
 def digits_of_bits(row: tuple) -> str:

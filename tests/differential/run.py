@@ -29,7 +29,9 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from changes import Script  # noqa: E402
 from forms import deliberate  # noqa: E402
-from plans import OtherPlans, by_other_indexes, guarded, with_exact_signs, with_joined_texts, with_live_conditions, with_live_documents, with_mixed_lists, with_one_set, with_text_keys, with_times_as_dates, without_lost_dates  # noqa: E402
+from plans import (OtherPlans, by_other_indexes, guarded, with_exact_signs, with_joined_texts, with_live_conditions, with_live_documents,  # noqa: E402
+                   with_mixed_lists, with_numbered_keys, with_one_set, with_single_times, with_text_extremes, with_text_keys, with_times_as_dates,
+                   without_lost_dates)
 from queries import Queries  # noqa: E402
 from support.address import Address  # noqa: E402
 from support.report import FIXED_SEED, Report, suite_parser  # noqa: E402
@@ -44,7 +46,7 @@ SECONDS_MAX = 30        # of a statement
 OF_VALUES = {f"error {code}" for code in (1242, 1292, 1365, 1411, 1690, 3020, 3024, 3140, 3141, 3143, 3144, 3146, 3147, 3149, 3156, 3854, 3995)}
 # Other forms of a query that ask the same, by which fault of MySQL one of them makes a difference.
 OTHERWISE = {
-    with_exact_signs: "a negative integer in a list beside an unsigned one, which MySQL takes for equal if their bits are",
+    with_exact_signs: "a negative integer in a list or a CASE beside an unsigned one, which MySQL takes for equal if their bits are",
     with_mixed_lists: "doubles and texts in a list, which MySQL rounds beside an integer",
     without_lost_dates: "GREATEST of a date and a text that is none",
     with_live_conditions: "a constant condition beside a document, which MySQL takes for a number in WHERE",
@@ -53,6 +55,9 @@ OTHERWISE = {
     with_one_set: "FIND_IN_SET of texts in two character sets, which MySQL compares by their bytes",
     with_joined_texts: "CONCAT_WS of a BIT that is NULL and a date, which MySQL sorts apart from what is equal to it",
     with_times_as_dates: "a frame of times that would begin or end before the least",
+    with_numbered_keys: "peers in a window that are two members of an ENUM with one text",
+    with_single_times: "a key of ROLLUP that is a time, taken for that with other digits",
+    with_text_extremes: "GREATEST or LEAST of a text and a date, which are bytes in a document",
 }
 LONG_TIMES = re.compile(r"TIMEDIFF|SEC_TO_TIME|MAKETIME|SUBTIME|ADDTIME|AS TIME|TIME\(")     # functions that give times beyond a day
 
@@ -123,7 +128,7 @@ class Pair:
         elif any(alike(mine, self.theirs_after(played, other)) for other in by_other_indexes(sql)):
             return "MySQL says both, by its plan"
         elif (exact := with_exact_signs(sql)) != sql and alike(mine, self.theirs_after(played, exact)):
-            return "a negative integer in a list beside an unsigned one, which MySQL takes for equal if their bits are"
+            return "a negative integer in a list or a CASE beside an unsigned one, which MySQL takes for equal if their bits are"
         if sql.startswith("WITH RECURSIVE") and "error 1264" in (mine, real):
             return "an error of a value that one of the two does not compute"
         if any(answer in OF_VALUES for answer in (mine, real) if isinstance(answer, str)):

@@ -5,7 +5,9 @@ use super::cast::display;
 use super::env::{Env, EvalCtx};
 use super::eval::text;
 use super::function::{FuncDef, def};
+use super::infer::length_under;
 use super::node::{ArithOp, Expr, Node};
+use std::borrow::Cow;
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::json::{Json, JsonError};
 use tidemark_types::meta::{type_byte, wire};
@@ -179,14 +181,33 @@ fn is_bare_as_zero(e: &Expr) -> bool {
     )
 }
 
-/// The bytes of an expression as a part of a document. What is cast to BINARY(n) is of varying length here.
+/// The bytes of an expression as a part of a document. What is cast to BINARY(n) is of varying length here, and what is computed is a BLOB
+/// of the size that its longest value has.
 fn opaque(value: &Val, e: &Expr) -> Json {
-    let kind = match type_byte(&e.ty) {
-        wire::VAR_STRING => wire::VARCHAR,
-        wire::STRING if matches!(e.node, Node::Cast(_)) => wire::VARCHAR,
-        kind => kind,
+    let length = match &e.node {
+        Node::Cast(inner) if e.ty.length == u32::MAX => length_under(&inner.ty, Collation::BINARY),
+        Node::Column(_) => 0,
+        _ => e.ty.length,
+    };
+    let kind = match (type_byte(&e.ty), length) {
+        _ if hands_on_blob(e) => wire::BLOB,
+        (wire::VAR_STRING | wire::BLOB, 0x1_0000..=0xff_ffff) => wire::MEDIUM_BLOB,
+        (wire::VAR_STRING | wire::BLOB, 0x100_0000..) => wire::LONG_BLOB,
+        (wire::VAR_STRING, _) => wire::VARCHAR,
+        (wire::STRING, _) if matches!(e.node, Node::Cast(_)) => wire::VARCHAR,
+        (kind, _) => kind,
     };
     Json::Opaque(kind, display(value.borrowed(), &e.ty).into_owned())
+}
+
+/// Whether it hands on one of its arguments, and there is a BLOB among them.
+fn hands_on_blob(e: &Expr) -> bool {
+    const HAND_ON: [&str; 6] = ["coalesce", "ifnull", "nullif", "greatest", "least", "any_value"];
+    let is_blob = |e: &Expr| e.ty.is_blob_or_text();
+    match &e.node {
+        Node::Call(def, args) if HAND_ON.contains(&def.name) => args.iter().any(is_blob),
+        _ => e.has_branch(is_blob),
+    }
 }
 
 /// What a complaint about a document calls the expression that it comes from.
@@ -260,14 +281,44 @@ pub(crate) fn text_result(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlTyp
     Ok(ty.with_collation(Collation::UTF8MB4_BIN, Derivation::Literal))
 }
 
+/// The same for what takes a text alone: a number stays what it is, to be refused.
+pub(crate) fn text_result_of_text(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    match args[0].ty.is_numeric() {
+        true => text_result(&mut Vec::new(), bind),
+        false => text_result(args, bind),
+    }
+}
+
+/// The text of an argument that has to be one, or a document if `takes_documents`; `None` is NULL. Error 3144 for bytes, 3064 for what is
+/// neither.
+pub(crate) fn text_argument<'a>(
+    e: &'a Expr,
+    takes_documents: bool,
+    function: &str,
+    ctx: &EvalCtx<'a>,
+) -> Result<Option<Cow<'a, [u8]>>> {
+    let Some(text) = text(e, ctx)? else {
+        return Ok(None);
+    };
+    match e.ty.kind {
+        TypeKind::Json if takes_documents => Ok(Some(text)),
+        _ if e.ty.is_binary_string() => Err(binary_text()),
+        kind if e.ty.is_string() && kind != TypeKind::Json => Ok(Some(text)),
+        _ => Err(SqlError::new(
+            er::INCORRECT_TYPE,
+            format!("Incorrect type for argument 1 in function {function}."),
+        )),
+    }
+}
+
 /// JSON_UNQUOTE, which date arithmetic puts around a document as well as statements do.
-pub(crate) const JSON_UNQUOTE: FuncDef = def("json_unquote", (1, 1), text_result, |args, _, ctx| {
+pub(crate) const JSON_UNQUOTE: FuncDef = def("json_unquote", (1, 1), text_result_of_text, |args, _, ctx| {
     unquote(&args[0], ctx)
 });
 
 /// A document that is a string, as that string; every other text as it is.
 fn unquote<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
-    let Some(text) = text(e, ctx)? else {
+    let Some(text) = text_argument(e, true, "json_unquote", ctx)? else {
         return Ok(Val::Null);
     };
     if !text.starts_with(b"\"") || !text.ends_with(b"\"") || text.len() < 2 {

@@ -71,6 +71,10 @@ pub mod wire {
     pub const JSON: u8 = 245;
     /// DECIMAL
     pub const NEWDECIMAL: u8 = 246;
+    /// MEDIUMBLOB, as documents call what is computed.
+    pub const MEDIUM_BLOB: u8 = 250;
+    /// LONGBLOB, as documents call what is computed.
+    pub const LONG_BLOB: u8 = 251;
     /// All BLOB and TEXT types.
     pub const BLOB: u8 = 252;
     /// VARCHAR, VARBINARY

@@ -124,8 +124,8 @@ pub(crate) fn sum_as_double(e: Expr) -> Expr {
             Ok(Val::Double(moment.to_f64(ctx.env)?))
         },
     );
-    if e.ty.is_string() && e.has_branch(|branch| branch.ty.is_member()) {
-        return members_as_numbers(e);
+    if chooses_numbers(&e) {
+        return branches_as_numbers(e);
     }
     let is_sum = match &e.node {
         Node::DateAdd { .. } => true,
@@ -143,21 +143,26 @@ pub(crate) fn sum_as_double(e: Expr) -> Expr {
     expr(ty, Node::Call(&FUNCTION, vec![e]))
 }
 
-/// Texts that IF or CASE chooses among, where a number is wanted: an ENUM or a SET among them is its number, others are the numbers that they
-/// begin with.
-fn members_as_numbers(mut e: Expr) -> Expr {
+/// Texts that IF or CASE chooses among, where a number is wanted: an ENUM, a SET, a date or a time among them is its number, others are the
+/// numbers that they begin with.
+fn branches_as_numbers(mut e: Expr) -> Expr {
     e.each_branch(|branch| match branch.is_choice() {
-        true => members_as_numbers(branch),
+        true => branches_as_numbers(branch),
         false => branch,
     });
     e.ty = SqlType::double().with_nullable(e.ty.nullable);
     e
 }
 
-/// What is asked whether it is true: an ENUM or a SET that IF or CASE chooses among texts is its number.
+/// Whether IF or CASE chooses among texts one that has a number of its own.
+fn chooses_numbers(e: &Expr) -> bool {
+    e.ty.is_string() && e.has_branch(|branch| branch.ty.is_member() || branch.ty.is_temporal())
+}
+
+/// What is asked whether it is true: a member, a date or a time that IF or CASE chooses among texts is its number.
 pub fn condition(e: Expr) -> Expr {
-    match e.ty.is_string() && e.has_branch(|branch| branch.ty.is_member()) {
-        true => members_as_numbers(e),
+    match chooses_numbers(&e) {
+        true => branches_as_numbers(e),
         false => e,
     }
 }

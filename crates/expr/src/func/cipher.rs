@@ -31,13 +31,13 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
 
 fn encrypted_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     textual(args, bind);
-    let length = args[0].ty.display_length() as usize;
+    let length = byte_length(&args[0].ty) as usize;
     Ok(binary((length / BLOCK + 1) * BLOCK))
 }
 
 fn decrypted_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     textual(args, bind);
-    Ok(binary(args[0].ty.display_length() as usize))
+    Ok(binary(byte_length(&args[0].ty) as usize))
 }
 
 /// Bytes, at most so many.

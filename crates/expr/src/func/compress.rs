@@ -74,8 +74,10 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
 
 fn compressed_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     textual(args, bind);
-    let length = args[0].ty.display_length();
-    Ok(SqlType::varbinary(length.saturating_mul(120) / 100 + 12)
+    let length = byte_length(&args[0].ty);
+    // What zlib adds at most, and the length.
+    let longest = length + (length >> 12) + (length >> 14) + (length >> 25) + 13 + 4;
+    Ok(SqlType::varbinary(longest.min(u32::MAX.into()) as u32)
         .with_nullable(true)
         .literal())
 }

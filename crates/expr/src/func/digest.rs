@@ -59,8 +59,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         (1, 1),
         |args, bind| {
             textual(args, bind);
-            let length = (byte_length(&args[0].ty) / 4 * 3).min(65_535) as u32;
-            Ok(SqlType::varbinary(length).with_nullable(true).literal())
+            let length = byte_length(&args[0].ty).min(1 << 24) / 4 * 3;
+            Ok(SqlType::varbinary(length as u32).with_nullable(true).literal())
         },
         |args, _, ctx| Ok(from_base64(&known!(text(&args[0], ctx)?)).map_or(Val::Null, Val::string)),
     ),

@@ -1,7 +1,10 @@
 //! JSON functions.
 
 use super::*;
-use crate::json::{JSON_UNQUOTE, json_type, null_member_name, parse, part, shown, text_result};
+use crate::json::{
+    JSON_UNQUOTE, json_type, null_member_name, parse, part, shown, text_argument, text_result,
+    text_result_of_text,
+};
 use tidemark_types::Collation;
 use tidemark_types::error::er;
 use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
@@ -32,8 +35,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     ),
     def("json_extract", (2, MANY), json_result, extract),
     JSON_UNQUOTE,
-    def("json_quote", (1, 1), text_result, |args, _, ctx| {
-        let text = known!(text(&args[0], ctx)?);
+    def("json_quote", (1, 1), text_result_of_text, |args, _, ctx| {
+        let text = known!(text_argument(&args[0], false, "json_quote", ctx)?);
         // A control character becomes six.
         let longer = text.iter().filter(|b| matches!(b, b'"' | b'\\')).count();
         let control = text.iter().filter(|b| **b < 32).count() * 5;

@@ -216,8 +216,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         (1, 1),
         |args, bind| {
             textual(args, bind);
-            let length = byte_length(&args[0].ty).div_ceil(2).min(65_535) as u32;
-            Ok(SqlType::varbinary(length).with_nullable(true).literal())
+            let length = byte_length(&args[0].ty).div_ceil(2).min(u32::MAX.into());
+            Ok(SqlType::varbinary(length as u32).with_nullable(true).literal())
         },
         |args, _, ctx| {
             let digits = known!(text(&args[0], ctx)?);

@@ -40,7 +40,8 @@ pub(super) fn write(kind: u8, bytes: &[u8]) -> String {
 pub(super) fn type_name(kind: u8) -> &'static str {
     match kind {
         wire::BIT => "BIT",
-        wire::VARCHAR | wire::BLOB | wire::VAR_STRING | wire::STRING => "BLOB",
+        wire::VARCHAR | wire::VAR_STRING | wire::STRING => "BLOB",
+        wire::MEDIUM_BLOB | wire::LONG_BLOB | wire::BLOB => "BLOB",
         _ => "OPAQUE",
     }
 }

@@ -790,7 +790,7 @@ pub fn between_sets<'a>(
 
 /// Reads bytes on their way into a column in its character set: error 1366 for what is none, in front of which it ends outside of
 /// strict mode.
-fn read_bytes<'a>(value: Val<'a>, charset: Charset, column: &str, env: &Conversion) -> Result<Val<'a>> {
+pub fn read_bytes<'a>(value: Val<'a>, charset: Charset, column: &str, env: &Conversion) -> Result<Val<'a>> {
     let Val::Str(bytes) = &value else { return Ok(value) };
     if let Some(text) = charset.decode(bytes) {
         return Ok(Val::string(text));

@@ -1,6 +1,7 @@
 """Deliberate differences, told by their form. Each stands in docs/compatibility.md."""
 import re
 import unicodedata
+from collections import Counter
 
 NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][+-]?\d+)?")
 # What a document that was written still says of its parts.
@@ -46,6 +47,8 @@ def deliberate(played: list[str], sql: str, mine, real) -> str | None:
         return "which of several equal texts stands for its group"
     if re.search("EXCEPT.*INTERSECT", sql, re.S) and len(real) < len(mine) and all(row in mine for row in real):
         return "EXCEPT of an INTERSECT that gives NULL, for which MySQL leaves out a row that is none"
+    if re.search("EXCEPT|INTERSECT", sql) and only_zeros_differ(mine, real):
+        return "a double that is -0, which MySQL tells from 0 in EXCEPT and INTERSECT"
     if re.search("UNION|EXCEPT|INTERSECT", sql) and "TIME" in sql and read_as_dates(mine, real):
         return "a function of times beside a DATETIME, which MySQL makes the zero date"
     return None
@@ -88,6 +91,12 @@ def counts_nulls(played: list[str], sql: str, mine: str, real: str) -> bool:
     definition = next((text for text in played if text.startswith(f"CREATE TABLE {table} ")), "")
     return (re.search(rf"\b{found[1]} [^,]*(?:\([^)]*\)[^,]*)?DEFAULT ", definition) is not None
             and 0 < int(there[1]) - int(here[1]) <= sql.count("), (") + 1)
+
+
+def only_zeros_differ(mine, real) -> bool:
+    """Whether all rows that one of the two does not have hold a zero, and one of them a negative one."""
+    apart = [row for one, two in ((mine, real), (real, mine)) for row in (Counter(one) - Counter(two))]
+    return all({"0", "-0"} & set(row) for row in apart) and any("-0" in row for row in [*mine, *real])
 
 
 def as_kept(row: tuple) -> str:

@@ -14,6 +14,8 @@ pub(crate) struct Interval {
     pub micros: i64,
 }
 
+/// The last date, as a number.
+const DATE_MAX: i64 = 99_991_231;
 const MINUTE: i64 = 60 * MICROS_PER_SECOND;
 const HOUR: i64 = 60 * MINUTE;
 
@@ -247,6 +249,9 @@ pub(crate) fn add_to<'a>(sum: Sum<'a>, ty: &SqlType, ctx: &EvalCtx<'a>) -> Resul
         _ => {
             let had_time = match &date {
                 Val::Str(s) => has_time(s, env),
+                // Beyond all dates a number has a time.
+                Val::Int(n) => *n > DATE_MAX,
+                Val::UInt(n) => *n > DATE_MAX as u64,
                 Val::DateTime(_) => true,
                 _ => start.micros_of_day() != 0,
             };

@@ -8,6 +8,7 @@ use crate::infer::kind_of;
 use crate::infer::{result_type, text_cmp_kind};
 use crate::node::CmpOp;
 use std::cmp::Ordering;
+use tidemark_types::temporal::parse;
 use tidemark_types::{CmpKind, DateTime};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
@@ -245,7 +246,17 @@ fn extreme_date<'a>(args: &'a [Expr], ty: &SqlType, wanted: Ordering, ctx: &Eval
             return Ok(Val::Null);
         }
         let is_number = arg.ty.is_numeric();
+        let clock = match &value {
+            Val::Str(text) if !with_time && is_sum_of_times(arg) => parse::time(text),
+            _ => None,
+        };
         let moment = match &value {
+            Val::Str(text)
+                if let Some((time, _)) = clock
+                    && build::date_of(text, ctx.env.sql_mode).is_none() =>
+            {
+                Val::Time(time).to_datetime(ctx.env)?
+            }
             Val::Str(text) if build::date_of(text, ctx.env.sql_mode).is_none() => {
                 let shown = tidemark_types::convert::excerpt(text);
                 ctx.env.complain(SqlError::incorrect_value("datetime", &shown))?;
@@ -274,6 +285,11 @@ fn extreme_date<'a>(args: &'a [Expr], ty: &SqlType, wanted: Ordering, ctx: &Eval
             Some(best) => Val::string(best.date.to_string()),
         }),
     }
+}
+
+/// Whether it is a text that ADDTIME or SUBTIME makes, which is a time of today beside a DATE.
+fn is_sum_of_times(e: &Expr) -> bool {
+    matches!(&e.node, crate::Node::Call(def, _) if matches!(def.name, "addtime" | "subtime"))
 }
 
 /// The least of them as texts.

@@ -83,7 +83,11 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "convert_tz",
         (3, 3),
-        |args, bind| Ok(SqlType::datetime(date_digits(&args[0], bind)).with_nullable(true)),
+        |args, bind| {
+            let digits = date_digits(&args[0], bind);
+            want_date(&mut args[0]);
+            Ok(SqlType::datetime(digits).with_nullable(true))
+        },
         convert_tz,
     ),
 ];
@@ -117,7 +121,14 @@ fn unix_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     } else {
         SqlType::decimal(12 + scale as u32, scale)
     };
+    want_date(&mut args[0]);
     Ok(ty.with_nullable(true))
+}
+
+/// A sum of times, a year of a column and what IF or CASE chooses are the dates that they are.
+fn want_date(arg: &mut Expr) {
+    let taken = std::mem::replace(arg, build::null());
+    *arg = build::date_wanted(taken);
 }
 
 fn unix_timestamp<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {

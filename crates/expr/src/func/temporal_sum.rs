@@ -270,14 +270,18 @@ fn addtime<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, sign: i64) 
         return Ok(Val::Null);
     }
     let added = known!(b.to_time(ctx.env)?);
+    let function = if sign < 0 { "subtime" } else { "addtime" };
     let shown = |micros: i64| if micros % MICROS_PER_SECOND != 0 { 6 } else { 0 };
     match known!(moment(&a, ctx)?) {
         Moment::Time(t) => {
             let micros = t.micros + sign * added.micros;
             let (time, fits) = parse::clamp_time(Time::new(micros, ty.scale));
             if !fits {
-                let text = excerpt(Time::new(micros, 0).to_string().as_bytes());
-                ctx.env.complain(SqlError::truncated_wrong_value("time", &text))?;
+                let nothing = beyond("TIME", function, args, ctx)?;
+                // A text is the last time there is.
+                if ty.kind == TypeKind::Time {
+                    return Ok(nothing);
+                }
             }
             Ok(match ty.kind {
                 TypeKind::Time => Val::Time(time),
@@ -290,7 +294,6 @@ fn addtime<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, sign: i64) 
         Moment::DateTime(t) if t.date.has_zero_part() => Ok(Val::Null),
         Moment::DateTime(t) => {
             let Some(sum) = DateTime::from_micros(t.to_micros() + sign * added.micros, ty.scale) else {
-                let function = if sign < 0 { "subtime" } else { "addtime" };
                 return beyond("DATETIME", function, args, ctx);
             };
             Ok(match ty.kind {

@@ -59,6 +59,7 @@ OTHERWISE = {
     with_single_times: "a key of ROLLUP that is a time, taken for that with other digits",
     with_text_extremes: "GREATEST or LEAST of a text and a date, which are bytes in a document",
 }
+DOUBLE = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 LONG_TIMES = re.compile(r"TIMEDIFF|SEC_TO_TIME|MAKETIME|SUBTIME|ADDTIME|AS TIME|TIME\(")     # functions that give times beyond a day
 
 
@@ -88,7 +89,12 @@ def alike(one, two) -> bool:
         return True
     if isinstance(one, str) or isinstance(two, str) or len(one) != len(two):
         return False
-    return all(len(a) == len(b) and all(map(alike_values, a, b)) for a, b in zip(sorted(one, key=repr), sorted(two, key=repr)))
+    return all(len(a) == len(b) and all(map(alike_values, a, b)) for a, b in zip(sorted(one, key=rounded), sorted(two, key=rounded)))
+
+
+def rounded(row: tuple) -> str:
+    """Where a row is sorted: doubles are told apart by as many digits as count."""
+    return repr([f"{float(value):.9g}" if isinstance(value, str) and DOUBLE.fullmatch(value) else value for value in row])
 
 
 def alike_values(one, two) -> bool:

@@ -357,15 +357,11 @@ pub(crate) fn result_type(types: &[&SqlType], op: &str, bind: &BindCtx) -> Resul
         } else {
             SqlType::datetime(fsp)
         }
-    } else if typed.iter().all(|t| t.is_string())
-        && typed.iter().all(|t| t.kind == first.kind && t.members.is_none())
-    {
+    } else if let Some(kind) = kind_of_texts(&typed) {
         let (collation, derivation) = joined_collation(&typed, op, bind)?;
         let length = typed.iter().map(|t| length_under(t, collation)).max();
-        let length = length.unwrap_or(0);
-        (*first)
-            .clone()
-            .with_length(length)
+        SqlType::new(kind)
+            .with_length(length.unwrap_or(0))
             .with_collation(collation, derivation)
     } else {
         let (collation, _) = joined_collation(&typed, op, bind)?;
@@ -375,6 +371,15 @@ pub(crate) fn result_type(types: &[&SqlType], op: &str, bind: &BindCtx) -> Resul
     };
     ty.nullable = types.iter().any(|t| t.nullable);
     Ok(ty)
+}
+
+/// What texts have in common that are all of one type; beside a CHAR an ENUM and a SET are one, too.
+fn kind_of_texts(types: &[&SqlType]) -> Option<TypeKind> {
+    let kind = types.iter().find(|ty| !ty.is_member())?.kind;
+    types
+        .iter()
+        .all(|ty| ty.is_string() && (ty.kind == kind || kind == TypeKind::Char && ty.is_member()))
+        .then_some(kind)
 }
 
 /// A DOUBLE with a fixed number of digits where all have one.

@@ -329,12 +329,8 @@ pub(crate) fn extract<'a>(unit: IntervalUnit, e: &'a Expr, ctx: &EvalCtx<'a>) ->
             return Ok(Val::Null);
         };
         let (h, m, s, us) = time.parts();
-        let (hours, day) = if matches!(unit, DayHour | DayMinute | DaySecond | DayMicrosecond) {
-            (h as i64 % 24, h as i64 / 24)
-        } else {
-            (h as i64, 0)
-        };
-        let n = compose(unit, day, hours, m as i64, s as i64, us as i64);
+        // A time has no days, but hours beyond 24.
+        let n = compose(unit, 0, h as i64, m as i64, s as i64, us as i64);
         return Ok(Val::Int(if time.negative() { -n } else { n }));
     }
     let Some(t) = value.to_datetime(env)? else {

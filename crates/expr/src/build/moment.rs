@@ -126,10 +126,15 @@ fn addend(mut e: Expr) -> Expr {
 
 /// What a time is wanted of: the same as of a date and time, but a sum of two times is one itself.
 pub(crate) fn clock_of(e: Expr, bind: &BindCtx) -> Expr {
-    match &e.node {
-        Node::Call(def, _) if matches!(def.name, "addtime" | "subtime") => e,
-        _ => clock_wanted(e, bind),
+    match is_sum_of_times(&e) {
+        true => e,
+        false => clock_wanted(e, bind),
     }
+}
+
+/// Whether it is what ADDTIME or SUBTIME makes, of two times a time.
+fn is_sum_of_times(e: &Expr) -> bool {
+    matches!(&e.node, Node::Call(def, _) if matches!(def.name, "addtime" | "subtime"))
 }
 
 /// A column of years among dates of which one is chosen. Other values stay.
@@ -182,8 +187,7 @@ pub(crate) fn moment_of(mut e: Expr) -> Expr {
             Ok(value.to_datetime(ctx.env)?.map_or(Val::Null, Val::DateTime))
         },
     );
-    if e.ty.is_string() && matches!(&e.node, Node::Call(def, _) if matches!(def.name, "addtime" | "subtime"))
-    {
+    if e.ty.is_string() && is_sum_of_times(&e) {
         return expr(
             SqlType::datetime(0).with_nullable(true),
             Node::Call(&TODAY, vec![e]),
@@ -213,6 +217,7 @@ fn fraction_digits(ty: &SqlType) -> u8 {
 pub(crate) fn extract(unit: IntervalUnit, e: Expr, bind: &BindCtx) -> Result<Expr> {
     let e = json_as_text(e, bind)?;
     let e = match unit.has_time() {
+        true if is_sum_of_times(&e) => e,
         true => moment_of(e),
         false => date_wanted(e),
     };

@@ -173,18 +173,22 @@ fn read_bytes_in(collation: Collation, args: &mut [Expr]) {
     }
 }
 
-/// The collation of an operation on texts of which one decides, unless its character set cannot hold the others. Bytes beside a
-/// text are read in its character set.
+/// The collation of an operation on texts of which one decides: what it is compared with is read in its character set ([`read_in`]).
 fn decided_by(one: &SqlType, all: &[&SqlType], op: &str, bind: &BindCtx) -> Result<Collation> {
     let (joined, _) = joined_collation(all, op, bind)?;
-    Ok(
-        match one.is_string()
-            && (one.collation.charset() == joined.charset() || one.is_binary_string() || joined.is_binary())
-        {
-            true => one.collation,
-            false => joined,
-        },
-    )
+    Ok(match one.is_string() {
+        true => one.collation,
+        false => joined,
+    })
+}
+
+/// Bytes and texts among arguments as texts under the collation of one of them. Error 3854 for what its character set does not have.
+fn read_in(collation: Collation, args: &mut [Expr]) {
+    for arg in args {
+        let taken = std::mem::replace(arg, build::null());
+        let taken = build::in_set_of(taken, collation);
+        *arg = build::beside_text(taken, collation);
+    }
 }
 
 /// The first argument with texts of the others put in, under its collation. Bytes beside a text are read in its character set, and error

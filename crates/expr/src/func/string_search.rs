@@ -62,7 +62,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| {
             let kind = field_kind(args, "field", bind)?;
             if let CmpKind::Str(collation) = kind {
-                read_bytes_in(collation, args);
+                read_in(collation, args);
             }
             Ok(kind_type(kind, SqlType::bigint().with_nullable(false)))
         },
@@ -149,9 +149,11 @@ fn search_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType
         "find_in_set" => pattern_collation(&types, op, bind)?,
         _ => common_collation(&types, op, bind)?.0,
     };
-    // FIND_IN_SET finds nothing in what cannot be read.
-    if op != "find_in_set" || collation.charset().is_encoded() || collation.is_binary() {
-        read_bytes_in(collation, &mut args[..2]);
+    match op {
+        "locate" | "instr" => read_in(collation, &mut args[..2]),
+        // FIND_IN_SET finds nothing in what cannot be read.
+        "find_in_set" if !collation.charset().is_encoded() && !collation.is_binary() => {}
+        _ => read_bytes_in(collation, &mut args[..2]),
     }
     let ty = SqlType::bigint().with_nullable(nullable);
     // What finds a place gives its collation on to a text that the number is put in.

@@ -315,7 +315,7 @@ fn name_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
 /// A part of a time.
 fn clock_part_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     let arg = std::mem::replace(&mut args[0], build::null());
-    args[0] = build::clock_wanted(arg, bind);
+    args[0] = build::clock_of(arg, bind);
     Ok(SqlType::bigint().with_nullable(true))
 }
 

@@ -6,7 +6,7 @@ use super::{Destination, OutputColumn, Planner, QueryBody, QueryPlan, SetBranch}
 use crate::accounts::Privileges;
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
-use crate::expr::{DefaultOf, Expr, Scope, build, check_comparable};
+use crate::expr::{DefaultOf, Expr, Node, Scope, build, check_comparable};
 use crate::parse::ast::{self, Literal, OrderItem, Query};
 use crate::types::{ColumnMeta, SqlType, TypeKind};
 
@@ -180,7 +180,7 @@ impl Planner<'_> {
             // The value of a branch has digits of its own, and that of a BINARY is filled up.
             let has_branches = e.ty.kind == TypeKind::Decimal && e.is_choice();
             let is_filled = ty.kind == TypeKind::Char && ty.is_binary_string();
-            let is_short = is_filled && (e.ty.length != ty.length || e.is_choice());
+            let is_short = is_filled && (e.ty.length != ty.length || !matches!(e.node, Node::Column(_)));
             let differs = e.ty.kind != ty.kind || e.ty.scale != ty.scale || e.ty.unsigned != ty.unsigned;
             if differs || is_encoded || has_branches || is_short {
                 let old = std::mem::replace(e, build::null());

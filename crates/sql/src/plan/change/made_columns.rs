@@ -123,7 +123,10 @@ fn narrow(ty: &mut SqlType, expr: Option<&Expr>, length: u32) {
         TypeKind::Char | TypeKind::VarChar => {
             ty.unsigned = false;
             ty.nullable |= expr.is_some_and(may_always_be_null);
-            ty.kind = TypeKind::VarChar;
+            // Of several queries it stays a CHAR.
+            if expr.is_some() {
+                ty.kind = TypeKind::VarChar;
+            }
             widen_text(ty);
         }
         TypeKind::Json => ty.nullable |= expr.is_some_and(may_always_be_null),

@@ -32,7 +32,7 @@ KEYS = re.compile(r", KEY k\d \((?:[^()]|\(\d\))*\)")
 DOCUMENTS = re.compile(r"CAST\(('(?:[^'])*') AS JSON\)")
 CONDITIONS = re.compile(r"\b(?:JSON_VALID|JSON_CONTAINS|JSON_CONTAINS_PATH|ISNULL|STRCMP)\(")
 MOMENTS = re.compile(r"DATE|TIME|'[^']*[-:]")     # in a list of which an integer more would change how all are read
-LISTED = re.compile(r"(?:-?\d+ )?IN \([^()]*\)")
+LISTED = re.compile(r"(?:-?\d+ )?IN \((?!SELECT)")
 ROWS = re.compile(r"\([^()]*\) (?:NOT )?IN \((?:\([^()]*\),?)+\)")
 SIGNED = re.compile(r"(?<![\w.])(-\d+|\d{19,20})(?![\w.])")
 CASES = re.compile(r"\b(?:CASE|WHEN) (?:-\d+|\d{19,20}) ")
@@ -98,12 +98,19 @@ def with_guarded_conditions(sql: str) -> str:
 
 def with_exact_signs(sql: str) -> str:
     """The query with the integers of which a list or a CASE may have both signs as decimals."""
-    def listed(found: re.Match) -> str:
-        return SIGNED.sub(r"\1.0", found[0])
+    def exact(text: str) -> str:
+        return SIGNED.sub(r"\1.0", text)
     def in_rows(found: re.Match) -> str:
         # The number of a row is its first value; what stands beside an integer there is rounded to one.
-        return re.sub(r"^\(([^(),]+),", r"(\1+0.0,", listed(found))
-    return ROWS.sub(in_rows, LISTED.sub(listed, CASES.sub(listed, sql)))
+        return re.sub(r"^\(([^(),]+),", r"(\1+0.0,", exact(found[0]))
+    out, at = [], 0
+    for found in LISTED.finditer(sql):
+        if found.start() >= at:
+            end = closing(sql, found.end())
+            out += [sql[at:found.start()], exact(sql[found.start():end])]
+            at = end
+    lists = "".join(out) + sql[at:]
+    return ROWS.sub(in_rows, CASES.sub(lambda found: exact(found[0]), lists))
 
 
 def with_live_conditions(sql: str) -> str:

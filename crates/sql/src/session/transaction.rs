@@ -92,12 +92,19 @@ impl Session {
         let (isolation, read_only) = self.take_characteristics();
         self.open(isolation, read_only);
         self.transaction.begun = true;
+        self.settings_of_locks();
     }
 
-    fn start(&mut self, isolation: Isolation, read_only: bool) {
+    /// Hands the engine what the session's variables say of its locks now: they may change within a
+    /// transaction.
+    #[inline]
+    fn settings_of_locks(&mut self) {
         let settings = &self.state.settings;
         self.txn.set_lock_wait_timeout(settings.row_lock_wait_timeout);
         self.txn.set_snapshot_isolation(settings.snapshot_isolation);
+    }
+
+    fn start(&mut self, isolation: Isolation, read_only: bool) {
         self.transaction.wrote = false;
         // A READ ONLY transaction may change temporary tables, and cannot make any.
         self.txn
@@ -136,6 +143,7 @@ impl Session {
         if self.is_read_only() && plan.needs_read_write() {
             return Err(SqlError::read_only_transaction());
         }
+        self.settings_of_locks();
         if !self.state.in_transaction.get() {
             let (isolation, read_only) = self.take_characteristics();
             if self.state.settings.autocommit {

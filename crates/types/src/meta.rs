@@ -25,7 +25,7 @@ pub mod flag {
     pub const ENUM: u16 = 256;
     /// It is AUTO_INCREMENT.
     pub const AUTO_INCREMENT: u16 = 512;
-    /// A TIMESTAMP.
+    /// A TIMESTAMP that is set to the current time by itself.
     pub const TIMESTAMP: u16 = 1024;
     /// A SET.
     pub const SET: u16 = 2048;
@@ -33,6 +33,8 @@ pub mod flag {
     pub const NO_DEFAULT_VALUE: u16 = 4096;
     /// It is ON UPDATE CURRENT_TIMESTAMP.
     pub const ON_UPDATE_NOW: u16 = 8192;
+    /// It is part of some index.
+    pub const PART_KEY: u16 = 16384;
 }
 
 /// Type bytes of the protocol.

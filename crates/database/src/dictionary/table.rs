@@ -293,6 +293,15 @@ impl TableDef {
         self.index_by_number(0)
     }
 
+    /// The index that clients are told is the primary key: of a table that has none, its first unique index without NULLs.
+    pub fn shown_as_primary(&self) -> Option<&IndexDef> {
+        let not_null = |index: &&IndexDef| {
+            let mut parts = index.parts.iter();
+            index.unique && parts.all(|part| !self.columns[part.column].ty.nullable)
+        };
+        self.primary().or_else(|| self.indexes.iter().find(not_null))
+    }
+
     /// An index whose key begins with just these columns, whole and in this order.
     pub fn index_of_columns(&self, columns: &[usize]) -> Option<&IndexDef> {
         let has_all_rows = |index: &&IndexDef| self.array_part(index).is_none();

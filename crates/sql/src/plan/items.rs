@@ -4,14 +4,14 @@ use super::from::{From, FromInput, FromTable};
 use super::group::{BlockHooks, Finished};
 use super::json_table::ORG_TABLE;
 use super::window::Windows;
-use super::{AGGREGATE, OutputColumn, Planner};
-use crate::dictionary::TableDef;
+use super::{AGGREGATE, Origin, OutputColumn, Planner};
+use crate::dictionary::{ColumnDefault, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{DefaultOf, Expr, Node};
 use crate::parse::ast::{self, Literal, SelectItem};
 use crate::parse::lexer::{Lexer, TokenKind, unquote};
-use crate::types::ColumnMeta;
 use crate::types::meta::flag;
+use crate::types::{ColumnMeta, TypeKind};
 
 /// An item of the select list.
 pub(super) struct Item {
@@ -133,19 +133,43 @@ impl Planner<'_> {
                 Node::Column(slot) => from.tables.iter().rev().find(|t| t.base <= slot),
                 _ => None,
             };
+            let mut origin = Origin::default();
             let mut meta = match (&item.expr.node, table) {
                 (Node::Column(slot), Some(table)) if *slot < AGGREGATE => {
-                    column_meta(table, slot - table.base, item, results)
+                    let mut meta = self.column_meta(table, slot - table.base, item, results);
+                    if !matches!(table.input, FromInput::Derived { .. }) {
+                        origin = Origin {
+                            schema: meta.db.clone(),
+                            table: meta.org_table.clone(),
+                            column: meta.org_name.clone(),
+                        };
+                    }
+                    if let Some(within) = &table.within {
+                        // One that is materialized says which table its columns come from, as a derived table does.
+                        let is_of_view =
+                            !matches!(table.input, FromInput::Derived { .. }) || meta.org_table.is_empty();
+                        let name = is_of_view.then(|| name_in(from, &within.alias, *slot));
+                        within.named(&mut meta, name.flatten());
+                    }
+                    meta
                 }
-                _ => ColumnMeta::of_expression(&item.name, &item.expr.ty, results),
+                _ => {
+                    let mut meta = ColumnMeta::of_expression(&item.name, &item.expr.ty, results);
+                    if let Some((view, column)) = computed_by_view(from, &item.expr) {
+                        meta.table = view.to_owned();
+                        meta.org_name = column.to_owned();
+                    }
+                    meta
+                }
             };
             if !keyed {
-                meta.flags &= !(flag::PRI_KEY | flag::UNIQUE_KEY | flag::MULTIPLE_KEY);
+                meta.flags &= !(flag::PRI_KEY | flag::UNIQUE_KEY | flag::MULTIPLE_KEY | flag::PART_KEY);
             }
             OutputColumn {
                 name: meta.name.clone(),
                 ty: item.expr.ty.clone(),
                 meta,
+                origin,
                 default: match item.expr.node {
                     Node::Column(slot) if is_nested => default_in(from, slot),
                     _ => DefaultOf::Missing,
@@ -154,6 +178,72 @@ impl Planner<'_> {
         };
         items.iter().map(column).collect()
     }
+
+    fn column_meta(
+        &self,
+        table: &FromTable,
+        column: usize,
+        item: &Item,
+        results: crate::types::Collation,
+    ) -> ColumnMeta {
+        let def: &TableDef = match &table.input {
+            FromInput::Stored { def, .. } | FromInput::Virtual(def) => def,
+            FromInput::Derived { query, .. } => {
+                let mut meta = ColumnMeta::of_expression(&item.name, &item.expr.ty, results);
+                meta.table = table.alias.clone();
+                if let Some(within) = self
+                    .queries
+                    .get(*query)
+                    .and_then(|query| query.columns.get(column))
+                {
+                    // It tells which table it comes from, under the name that it has in the derived one.
+                    meta.db = within.meta.db.clone();
+                    meta.org_table = within.meta.org_table.clone();
+                    meta.org_name = within.name.clone();
+                }
+                return meta;
+            }
+            FromInput::Json(plan) => {
+                let names = (item.name.as_str(), plan.columns[column].name.as_str());
+                return ColumnMeta::of_column("", (&table.alias, ORG_TABLE), names, &item.expr.ty, results);
+            }
+        };
+        let column_def = &def.columns[column];
+        let shown = match &table.input {
+            // What is a view in MySQL shows its own names, however the query writes them.
+            FromInput::Virtual(def) if !item.alias && shows_own_names(def) => &column_def.name,
+            _ => &item.name,
+        };
+        let names = (shown.as_str(), column_def.name.as_str());
+        let ty = &item.expr.ty;
+        let mut meta = ColumnMeta::of_column(&def.schema, (&table.alias, &def.name), names, ty, results);
+        meta.flags |= key_flags(def, column);
+        meta
+    }
+}
+
+/// The name that the column in a slot has in the view that the statement calls `alias`.
+fn name_in<'f>(from: &'f From, alias: &str, slot: usize) -> Option<&'f str> {
+    let views = from.scope.tables.iter().filter(|table| table.alias == alias);
+    let mut columns = views.flat_map(|table| &table.columns);
+    let found = columns.find(|column| column.value.is_none() && column.slot == slot);
+    found.map(|column| column.name.as_str())
+}
+
+/// What the statement calls the view of which an expression is a computed column, and the column's name there.
+fn computed_by_view<'f>(from: &'f From, expr: &Expr) -> Option<(&'f str, &'f str)> {
+    let name = expr.name.as_deref()?;
+    let tables = from.scope.tables.iter();
+    let mut found = tables.flat_map(|table| {
+        let computed = table
+            .columns
+            .iter()
+            .filter(|column| column.value.is_some() && column.name == name);
+        computed.map(|column| (table.alias.as_str(), column.name.as_str()))
+    });
+    // Of several views with such a column none is named.
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
 }
 
 /// The default of the column in a slot.
@@ -167,37 +257,6 @@ fn default_in(from: &From, slot: usize) -> DefaultOf {
 pub(super) fn item_at<'i>(items: &'i [Item], n: u64, clause: &str) -> Result<&'i Item> {
     let at = n.checked_sub(1).and_then(|at| items.get(at as usize));
     at.ok_or_else(|| SqlError::unknown_column(&n.to_string(), clause))
-}
-
-fn column_meta(
-    table: &FromTable,
-    column: usize,
-    item: &Item,
-    results: crate::types::Collation,
-) -> ColumnMeta {
-    let def: &TableDef = match &table.input {
-        FromInput::Stored { def, .. } | FromInput::Virtual(def) => def,
-        FromInput::Derived { .. } => {
-            let mut meta = ColumnMeta::of_expression(&item.name, &item.expr.ty, results);
-            meta.table = table.alias.clone();
-            return meta;
-        }
-        FromInput::Json(plan) => {
-            let names = (item.name.as_str(), plan.columns[column].name.as_str());
-            return ColumnMeta::of_column("", (&table.alias, ORG_TABLE), names, &item.expr.ty, results);
-        }
-    };
-    let column_def = &def.columns[column];
-    let shown = match &table.input {
-        // What is a view in MySQL shows its own names, however the query writes them.
-        FromInput::Virtual(def) if !item.alias && shows_own_names(def) => &column_def.name,
-        _ => &item.name,
-    };
-    let names = (shown.as_str(), column_def.name.as_str());
-    let ty = &item.expr.ty;
-    let mut meta = ColumnMeta::of_column(&def.schema, (&table.alias, &def.name), names, ty, results);
-    meta.flags |= key_flags(def, column);
-    meta
 }
 
 /// True of a table of information_schema that MySQL makes of its dictionary's tables; the others it makes by code, and their
@@ -225,26 +284,34 @@ fn shows_own_names(def: &TableDef) -> bool {
 /// The flags that say what part a column has in its table's keys.
 fn key_flags(def: &TableDef, column: usize) -> u16 {
     let mut flags = 0;
+    let primary = def.shown_as_primary().map(|index| index.number);
     for index in &def.indexes {
-        if index.parts.first().is_some_and(|part| part.column == column) {
-            flags |= match (index.unique, index.parts.len()) {
-                _ if index.number == 0 => flag::PRI_KEY,
-                (true, 1) => flag::UNIQUE_KEY,
-                _ => flag::MULTIPLE_KEY,
-            };
-        } else if index.number == 0 && index.parts.iter().any(|part| part.column == column) {
-            flags |= flag::PRI_KEY;
-        }
+        let Some(place) = index.parts.iter().position(|part| part.column == column) else {
+            continue;
+        };
+        flags |= flag::PART_KEY;
+        flags |= match (index.unique, index.parts.len()) {
+            _ if Some(index.number) == primary => flag::PRI_KEY,
+            _ if place > 0 => 0,
+            (true, 1) => flag::UNIQUE_KEY,
+            _ => flag::MULTIPLE_KEY,
+        };
     }
     let column = &def.columns[column];
     if column.auto_increment {
         flags |= flag::AUTO_INCREMENT;
     }
-    if column.default.is_none() && !column.auto_increment {
+    let is_computed = column.generated.is_some() && column.ty.nullable;
+    if column.default.is_none() && !column.auto_increment && !is_computed {
         flags |= flag::NO_DEFAULT_VALUE;
     }
-    if column.on_update_now {
-        flags |= flag::ON_UPDATE_NOW;
+    if column.ty.kind == TypeKind::Timestamp {
+        if column.on_update_now {
+            flags |= flag::ON_UPDATE_NOW;
+        }
+        if column.on_update_now || matches!(column.default, Some(ColumnDefault::CurrentTimestamp)) {
+            flags |= flag::TIMESTAMP;
+        }
     }
     flags
 }

@@ -109,8 +109,18 @@ pub struct OutputColumn {
     pub name: String,
     pub ty: SqlType,
     pub meta: ColumnMeta,
+    /// Where it stands, if it is a table's column, also through views; `meta` tells what a client is told of that.
+    pub origin: Origin,
     /// That of the table's column that it is.
     pub default: DefaultOf,
+}
+
+/// Names a table's column; all are empty where there is none.
+#[derive(Clone, Default)]
+pub struct Origin {
+    pub schema: String,
+    pub table: String,
+    pub column: String,
 }
 
 pub enum QueryBody {

@@ -2,7 +2,7 @@
 
 use super::file_form::FileForm;
 use super::group::{BlockHooks, identity};
-use super::{Destination, OutputColumn, Planner, QueryBody, QueryPlan, SetBranch};
+use super::{Destination, Origin, OutputColumn, Planner, QueryBody, QueryPlan, SetBranch};
 use crate::accounts::Privileges;
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
@@ -157,6 +157,7 @@ impl Planner<'_> {
                 name: column.name.clone(),
                 meta: ColumnMeta::of_expression(&column.name, &ty, results),
                 ty,
+                origin: Origin::default(),
                 default: DefaultOf::Missing,
             })
             .collect();
@@ -215,6 +216,7 @@ impl Planner<'_> {
                 name,
                 ty,
                 meta,
+                origin: Origin::default(),
                 default: DefaultOf::Missing,
             });
         }
@@ -306,6 +308,7 @@ impl OutputColumn {
             name: self.name.clone(),
             ty: self.ty.clone(),
             meta: self.meta.clone(),
+            origin: self.origin.clone(),
             default: self.default.clone(),
         }
     }

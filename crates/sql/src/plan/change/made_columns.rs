@@ -39,7 +39,7 @@ pub(super) fn made_columns(state: &SessionState, query: &QueryPlan, uses: &[Tabl
                 .any(|slot| extended.iter().any(|range| range.contains(slot)))
         };
         let is_of = |used: &&TableUse| {
-            used.table.schema == column.meta.db && used.table.name == column.meta.org_table
+            used.table.schema == column.origin.schema && used.table.name == column.origin.table
         };
         let base = uses
             .iter()
@@ -52,7 +52,7 @@ pub(super) fn made_columns(state: &SessionState, query: &QueryPlan, uses: &[Tabl
                 explicit_collation: base.explicit_collation,
                 ..column_def(column, Some(base), &column.name)
             },
-            None if column.meta.db.is_empty() && column.meta.org_table == ORG_TABLE => {
+            None if column.origin.schema.is_empty() && column.origin.table == ORG_TABLE => {
                 column_def(column, None, &column.name)
             }
             None => computed(state, column, expr),

@@ -158,7 +158,7 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
     let columns = plan.columns.iter().zip(named);
     let dictionary = state.database.dictionary();
     let described = |(column, name): (&OutputColumn, &String)| {
-        let table = dictionary.find_table(&column.meta.db, &column.meta.org_table);
+        let table = dictionary.find_table(&column.origin.schema, &column.origin.table);
         let base = table.as_deref().and_then(|table| base_column(table, column));
         column_def(column, base, name)
     };
@@ -256,7 +256,7 @@ fn has_plain_column(plan: &QueryPlan) -> bool {
 
 /// The column of the table that a query's column is.
 pub(in crate::plan) fn base_column<'t>(table: &'t TableDef, column: &OutputColumn) -> Option<&'t ColumnDef> {
-    let at = table.column(&column.meta.org_name)?;
+    let at = table.column(&column.origin.column)?;
     Some(&table.columns[at])
 }
 
@@ -272,7 +272,7 @@ pub(in crate::plan) fn column_def(column: &OutputColumn, base: Option<&ColumnDef
         ty.collation = Collation::BINARY;
         ty.length = 0;
     }
-    ty.zerofill &= !column.meta.org_table.is_empty();
+    ty.zerofill &= !column.origin.table.is_empty();
     let default = match base {
         Some(base) if base.generated.is_some() => {
             base.ty.nullable.then_some(ColumnDefault::Literal(Value::Null))

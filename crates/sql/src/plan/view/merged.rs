@@ -19,6 +19,7 @@ use crate::error::{Result, SqlError};
 use crate::expr::{AllowedColumns, Expr};
 use crate::parse::ast::CheckOption;
 use crate::plan::from::{From, FromInput};
+use crate::types::ColumnMeta;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -34,6 +35,16 @@ pub struct Within {
 }
 
 impl Within {
+    /// Has one of the view's columns say that it is the view's, and what it is called there.
+    pub fn named(&self, meta: &mut ColumnMeta, name: Option<&str>) {
+        meta.table.clone_from(&self.alias);
+        if let Some(name) = name {
+            meta.org_table.clone_from(&self.name);
+            meta.db.clone_from(&self.schema);
+            meta.org_name = name.to_owned();
+        }
+    }
+
     /// Whether it is the view of this name.
     pub fn is(&self, schema: &str, name: &str) -> bool {
         self.schema == schema && self.name == name

@@ -53,6 +53,16 @@ pub fn text(length: u32) -> SqlType {
     SqlType::varchar(length, crate::types::Collation::DEFAULT)
 }
 
+/// A name of a database or table, or another text in which cases differ.
+pub fn exact_name(length: u32) -> SqlType {
+    SqlType::varchar(length, crate::types::Collation::UTF8MB3_BIN)
+}
+
+/// A name of a column or index.
+pub fn caseless_name(length: u32) -> SqlType {
+    SqlType::varchar(length, crate::types::Collation::UTF8MB3_TOLOWER_CI)
+}
+
 pub fn bigint() -> SqlType {
     SqlType::new(TypeKind::BigInt)
 }

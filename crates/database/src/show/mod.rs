@@ -19,10 +19,12 @@ pub use create::foreign_key_text;
 use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, bigint};
+use crate::dictionary::is_open_schema;
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, ProgramKind, Show, ShowFilter, ShowKind};
 use crate::types::Value;
 use status::StatusScope;
+use std::borrow::Cow;
 
 const LOG_EVENT_HEADINGS: &[&str] = &[
     "Log_name",
@@ -127,13 +129,28 @@ pub fn show(state: &SessionState, show: &Show) -> Result<ResultRows> {
         };
         return Err(SqlError::syntax(word, 1));
     }
-    let mut rows = rows(state, &show.what, &show.filter)?;
-    match &show.filter {
+    let filter = in_capitals(state, show);
+    let mut rows = rows(state, &show.what, &filter)?;
+    match filter.as_ref() {
         ShowFilter::None => {}
         ShowFilter::Like(pattern) => filter::keep_like(&mut rows, named_in(&show.what), pattern),
         ShowFilter::Where(condition) => filter::keep_where(&mut rows, condition, state)?,
     }
     Ok(rows)
+}
+
+/// The filter of SHOW; a pattern for the tables of `information_schema` in capitals, as their names are.
+fn in_capitals<'a>(state: &SessionState, show: &'a Show) -> Cow<'a, ShowFilter> {
+    let (ShowKind::Tables { schema, .. } | ShowKind::TableStatus { schema }) = &show.what else {
+        return Cow::Borrowed(&show.filter);
+    };
+    let schema = schema.as_deref().or(state.current_schema().ok());
+    match &show.filter {
+        ShowFilter::Like(pattern) if schema.is_some_and(is_open_schema) => {
+            Cow::Owned(ShowFilter::Like(pattern.to_ascii_uppercase()))
+        }
+        filter => Cow::Borrowed(filter),
+    }
 }
 
 /// The column that LIKE is about.

@@ -4,7 +4,7 @@ use super::create::{escaped, extra, next_auto_increment, plain_default, visible_
 use super::{optional, string};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
-use crate::context::answer::{ResultRows, bigint, text};
+use crate::context::answer::{ResultRows, bigint, caseless_name, exact_name, text};
 use crate::dictionary::{ColumnDef, IndexDef, IndexPart, TableDef, is_open_schema, virtual_schema};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, ShowFilter};
@@ -20,7 +20,7 @@ fn heading(base: &str, filter: &ShowFilter) -> String {
 }
 
 pub fn databases(state: &SessionState, filter: &ShowFilter) -> Result<ResultRows> {
-    let mut rows = ResultRows::new(&[(&heading("Database", filter), text(64))]);
+    let mut rows = ResultRows::new(&[(&heading("Database", filter), exact_name(64))]);
     for name in state.database.dictionary().schema_names() {
         if state.lists_database(&name) {
             rows.push(vec![string(name)]);
@@ -69,11 +69,12 @@ pub fn tables(
     filter: &ShowFilter,
 ) -> Result<ResultRows> {
     let schema = schema_or_current(state, schema)?;
-    let name = heading(&format!("Tables_in_{schema}"), filter);
+    let shown = virtual_schema(schema).unwrap_or(schema);
+    let heading = heading(&format!("Tables_in_{shown}"), filter);
     let mut rows = if full {
-        ResultRows::new(&[(&name, text(64)), ("Table_type", text(11))])
+        ResultRows::new(&[(&heading, exact_name(64)), ("Table_type", exact_name(11))])
     } else {
-        ResultRows::new(&[(&name, text(64))])
+        ResultRows::new(&[(&heading, exact_name(64))])
     };
     for table in visible_tables(state, schema) {
         let mut row = vec![string(&table.name)];
@@ -102,8 +103,8 @@ pub fn open_tables(state: &SessionState, schema: Option<&str>) -> Result<ResultR
         None => state.database.dictionary().schema_names(),
     };
     let mut rows = ResultRows::new(&[
-        ("Database", text(64)),
-        ("Table", text(64)),
+        ("Database", exact_name(64)),
+        ("Table", exact_name(64)),
         ("In_use", bigint()),
         ("Name_locked", bigint()),
     ]);
@@ -197,11 +198,11 @@ pub fn table_status(state: &SessionState, schema: Option<&str>) -> Result<Result
     let unsigned = SqlType::bigint_unsigned;
     let time = || SqlType::new(TypeKind::DateTime);
     let mut rows = ResultRows::new(&[
-        ("Name", text(64)),
+        ("Name", exact_name(64)),
         ("Engine", text(64)),
         ("Version", bigint()),
-        ("Row_format", text(10)),
-        ("ResultRows", unsigned()),
+        ("Row_format", exact_name(10)),
+        ("Rows", unsigned()),
         ("Avg_row_length", unsigned()),
         ("Data_length", unsigned()),
         ("Max_data_length", unsigned()),
@@ -243,23 +244,17 @@ fn create_options(table: &TableDef) -> String {
 }
 
 pub fn column_headings(full: bool) -> ResultRows {
+    let field = ("Field", caseless_name(1024));
+    let [ty, key, default, comment] =
+        ["Type", "Key", "Default", "Comment"].map(|heading| (heading, exact_name(1024)));
+    let [null, extra] = ["Null", "Extra"].map(|heading| (heading, text(1024)));
     if full {
-        return ResultRows::of_text(
-            &[
-                "Field",
-                "Type",
-                "Collation",
-                "Null",
-                "Key",
-                "Default",
-                "Extra",
-                "Privileges",
-                "Comment",
-            ],
-            1024,
-        );
+        let [collation, privileges] = ["Collation", "Privileges"].map(|heading| (heading, text(1024)));
+        return ResultRows::new(&[
+            field, ty, collation, null, key, default, extra, privileges, comment,
+        ]);
     }
-    ResultRows::of_text(&["Field", "Type", "Null", "Key", "Default", "Extra"], 1024)
+    ResultRows::new(&[field, ty, null, key, default, extra])
 }
 
 pub fn columns(state: &SessionState, name: &ObjectName, full: bool) -> Result<ResultRows> {
@@ -310,20 +305,7 @@ pub fn collation_name(column: &ColumnDef) -> Option<String> {
 pub fn key(table: &TableDef, position: usize) -> &'static str {
     let leads = |index: &IndexDef| index.parts.first().is_some_and(|part| part.column == position);
     let in_index = |index: &IndexDef| index.parts.iter().any(|part| part.column == position);
-    if table.primary().is_some_and(in_index) {
-        return "PRI";
-    }
-    // A table without a primary key shows its first unique index without NULLs as one.
-    let not_null = |index: &IndexDef| {
-        index
-            .parts
-            .iter()
-            .all(|part| !table.columns[part.column].ty.nullable)
-    };
-    if table.primary().is_none()
-        && let Some(index) = table.indexes.iter().find(|index| index.unique && not_null(index))
-        && in_index(index)
-    {
+    if table.shown_as_primary().is_some_and(in_index) {
         return "PRI";
     }
     let leading: Vec<&IndexDef> = table.indexes.iter().filter(|index| leads(index)).collect();
@@ -339,21 +321,21 @@ pub fn key(table: &TableDef, position: usize) -> &'static str {
 pub fn indexes(state: &SessionState, name: &ObjectName) -> Result<ResultRows> {
     let table = visible_table(state, name)?;
     let mut rows = ResultRows::new(&[
-        ("Table", text(64)),
+        ("Table", exact_name(64)),
         ("Non_unique", bigint()),
-        ("Key_name", text(64)),
+        ("Key_name", caseless_name(64)),
         ("Seq_in_index", SqlType::bigint_unsigned()),
-        ("Column_name", text(64)),
+        ("Column_name", caseless_name(64)),
         ("Collation", text(1)),
         ("Cardinality", bigint()),
         ("Sub_part", bigint()),
         ("Packed", text(10)),
         ("Null", text(3)),
-        ("Index_type", text(11)),
+        ("Index_type", exact_name(11)),
         ("Comment", text(8)),
-        ("Index_comment", text(2048)),
+        ("Index_comment", exact_name(2048)),
         ("Visible", text(3)),
-        ("Expression", text(1024)),
+        ("Expression", exact_name(1024)),
     ]);
     for part in index_parts(state, &table) {
         rows.push(part);

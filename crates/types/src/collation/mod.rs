@@ -109,8 +109,12 @@ impl Collation {
     pub const UTF8MB4_BIN: Collation = Collation(46);
     /// The order of bytes, without padding.
     pub const UTF8MB4_0900_BIN: Collation = Collation(309);
-    /// `utf8mb3_general_ci`, of names in the dictionary.
+    /// `utf8mb3_general_ci`, of words in the dictionary.
     pub const UTF8MB3_GENERAL_CI: Collation = Collation(33);
+    /// `utf8mb3_bin`, of names of databases and tables.
+    pub const UTF8MB3_BIN: Collation = Collation(83);
+    /// `utf8mb3_tolower_ci`, of names of columns and indexes: cases are alike, accents are not.
+    pub const UTF8MB3_TOLOWER_CI: Collation = Collation(76);
     /// `latin1_swedish_ci`
     pub const LATIN1_SWEDISH_CI: Collation = Collation(8);
     /// `ascii_general_ci`

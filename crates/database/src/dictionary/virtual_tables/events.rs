@@ -113,12 +113,12 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "events_statements_summary_by_account_by_event_name",
-        concat!("USER 32?,HOST 255?,EVENT_NAME 128,", sums!()),
+        concat!("USER 32b?,HOST 255?,EVENT_NAME 128,", sums!()),
     ),
     (
         PS,
         "events_statements_summary_by_user_by_event_name",
-        concat!("USER 32?,EVENT_NAME 128,", sums!()),
+        concat!("USER 32b?,EVENT_NAME 128,", sums!()),
     ),
     (
         PS,
@@ -138,12 +138,12 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "events_transactions_summary_by_account_by_event_name",
-        concat!("USER 32?,HOST 255?,EVENT_NAME 128,", of_transactions!()),
+        concat!("USER 32b?,HOST 255?,EVENT_NAME 128,", of_transactions!()),
     ),
     (
         PS,
         "events_transactions_summary_by_user_by_event_name",
-        concat!("USER 32?,EVENT_NAME 128,", of_transactions!()),
+        concat!("USER 32b?,EVENT_NAME 128,", of_transactions!()),
     ),
     (
         PS,
@@ -163,12 +163,12 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "events_stages_summary_by_account_by_event_name",
-        concat!("USER 32?,HOST 255?,EVENT_NAME 128,", timed!()),
+        concat!("USER 32b?,HOST 255?,EVENT_NAME 128,", timed!()),
     ),
     (
         PS,
         "events_stages_summary_by_user_by_event_name",
-        concat!("USER 32?,EVENT_NAME 128,", timed!()),
+        concat!("USER 32b?,EVENT_NAME 128,", timed!()),
     ),
     (
         PS,
@@ -178,12 +178,12 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "events_waits_summary_by_account_by_event_name",
-        concat!("USER 32?,HOST 255?,EVENT_NAME 128,", timed!()),
+        concat!("USER 32b?,HOST 255?,EVENT_NAME 128,", timed!()),
     ),
     (
         PS,
         "events_waits_summary_by_user_by_event_name",
-        concat!("USER 32?,EVENT_NAME 128,", timed!()),
+        concat!("USER 32b?,EVENT_NAME 128,", timed!()),
     ),
     (
         PS,

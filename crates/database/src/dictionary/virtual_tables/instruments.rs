@@ -100,18 +100,18 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
         "INNODB_INDEXES",
         "INDEX_ID uint,NAME 193,TABLE_ID uint,TYPE int,N_FIELDS int,PAGE_NO int,SPACE int,MERGE_THRESHOLD int",
     ),
-    (IS, "INNODB_FIELDS", "INDEX_ID 256?,NAME 64,POS uint"),
+    (IS, "INNODB_FIELDS", "INDEX_ID 256?,NAME 64l,POS uint"),
     (
         IS,
         "INNODB_TABLESTATS",
         "TABLE_ID uint,NAME 193,STATS_INITIALIZED 193,NUM_ROWS uint,CLUST_INDEX_SIZE uint,OTHER_INDEX_SIZE uint,\
          MODIFIED_COUNTER uint,AUTOINC uint,REF_COUNT int",
     ),
-    (IS, "INNODB_DATAFILES", "SPACE 256?,PATH 512"),
+    (IS, "INNODB_DATAFILES", "SPACE 256?,PATH 512n"),
     (
         IS,
         "INNODB_TABLESPACES_BRIEF",
-        "SPACE 256?,NAME 268,PATH 512,FLAG 256?,SPACE_TYPE 7",
+        "SPACE 256?,NAME 268n,PATH 512n,FLAG 256?,SPACE_TYPE 7",
     ),
     (
         IS,
@@ -134,12 +134,12 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "events_errors_summary_by_account_by_error",
-        concat!("USER 32?,HOST 255?,", of_errors!()),
+        concat!("USER 32b?,HOST 255?,", of_errors!()),
     ),
     (
         PS,
         "events_errors_summary_by_user_by_error",
-        concat!("USER 32?,", of_errors!()),
+        concat!("USER 32b?,", of_errors!()),
     ),
     (
         PS,
@@ -159,12 +159,13 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "log_status",
-        "SERVER_UUID 36,LOCAL json,REPLICATION json,STORAGE_ENGINES json",
+        "SERVER_UUID 36b,LOCAL json,REPLICATION json,STORAGE_ENGINES json",
     ),
     (
         PS,
         "variables_info",
-        "VARIABLE_NAME 64,VARIABLE_SOURCE 12?,VARIABLE_PATH 1024?,MIN_VALUE 64?,MAX_VALUE 64?,SET_TIME time6?,SET_USER 32?,SET_HOST 255?",
+        "VARIABLE_NAME 64,VARIABLE_SOURCE 12?,VARIABLE_PATH 1024?,MIN_VALUE 64?,MAX_VALUE 64?,SET_TIME time6?,\
+         SET_USER 32b?,SET_HOST 255?",
     ),
     (
         PS,
@@ -207,27 +208,27 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
         "INNODB_CMPMEM_RESET",
         "page_size int,buffer_pool_instance int,pages_used int,pages_free int,relocation_ops int,relocation_time int",
     ),
-    (IS, "USER_ATTRIBUTES", "USER 32,HOST 255,ATTRIBUTE text?"),
+    (IS, "USER_ATTRIBUTES", "USER 32n,HOST 255,ATTRIBUTE textb?"),
     (
         IS,
         "TABLES_EXTENSIONS",
-        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,ENGINE_ATTRIBUTE text?,SECONDARY_ENGINE_ATTRIBUTE text?",
+        "TABLE_CATALOG 64n,TABLE_SCHEMA 64n,TABLE_NAME 64n,ENGINE_ATTRIBUTE text?,SECONDARY_ENGINE_ATTRIBUTE text?",
     ),
     (
         IS,
         "COLUMNS_EXTENSIONS",
-        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,COLUMN_NAME 64?,ENGINE_ATTRIBUTE text?,\
+        "TABLE_CATALOG 64n,TABLE_SCHEMA 64n,TABLE_NAME 64n,COLUMN_NAME 64l?,ENGINE_ATTRIBUTE text?,\
          SECONDARY_ENGINE_ATTRIBUTE text?",
     ),
     (
         IS,
         "SCHEMATA_EXTENSIONS",
-        "CATALOG_NAME 64,SCHEMA_NAME 64,OPTIONS 256?",
+        "CATALOG_NAME 64n,SCHEMA_NAME 64n,OPTIONS 256?",
     ),
     (
         IS,
         "TABLE_CONSTRAINTS_EXTENSIONS",
-        "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64,TABLE_NAME 64,ENGINE_ATTRIBUTE text?,\
+        "CONSTRAINT_CATALOG 64n,CONSTRAINT_SCHEMA 64n,CONSTRAINT_NAME 64l,TABLE_NAME 64n,ENGINE_ATTRIBUTE text?,\
          SECONDARY_ENGINE_ATTRIBUTE text?",
     ),
     (
@@ -266,12 +267,12 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "memory_summary_by_account_by_event_name",
-        concat!("USER 32?,HOST 255?,", of_memory!()),
+        concat!("USER 32b?,HOST 255?,", of_memory!()),
     ),
     (
         PS,
         "memory_summary_by_user_by_event_name",
-        concat!("USER 32?,", of_memory!()),
+        concat!("USER 32b?,", of_memory!()),
     ),
     (
         PS,
@@ -281,12 +282,12 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "session_connect_attrs",
-        "PROCESSLIST_ID uint,ATTR_NAME 32,ATTR_VALUE 1024?,ORDINAL_POSITION int?",
+        "PROCESSLIST_ID uint,ATTR_NAME 32b,ATTR_VALUE 1024b?,ORDINAL_POSITION int?",
     ),
     (
         PS,
         "status_by_account",
-        "USER 32?,HOST 255?,VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
+        "USER 32b?,HOST 255?,VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
     ),
     (
         PS,
@@ -301,7 +302,7 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "status_by_user",
-        "USER 32?,VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
+        "USER 32b?,VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
     ),
     (
         PS,

@@ -10,56 +10,57 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         IS,
         "SCHEMATA",
-        "CATALOG_NAME 64,SCHEMA_NAME 64,DEFAULT_CHARACTER_SET_NAME 64,DEFAULT_COLLATION_NAME 64,SQL_PATH 1?,\
-         DEFAULT_ENCRYPTION 3",
+        "CATALOG_NAME 64n,SCHEMA_NAME 64n,DEFAULT_CHARACTER_SET_NAME 64,DEFAULT_COLLATION_NAME 64,SQL_PATH 1?,\
+         DEFAULT_ENCRYPTION 3n",
     ),
     (
         IS,
         "TABLES",
-        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,TABLE_TYPE 11,ENGINE 64?,VERSION int?,ROW_FORMAT 10?,TABLE_ROWS \
-         uint?,AVG_ROW_LENGTH uint?,DATA_LENGTH uint?,MAX_DATA_LENGTH uint?,INDEX_LENGTH uint?,DATA_FREE uint?,\
-         AUTO_INCREMENT uint?,CREATE_TIME time?,UPDATE_TIME time?,CHECK_TIME time?,TABLE_COLLATION 64?,CHECKSUM int?,\
-         CREATE_OPTIONS 256?,TABLE_COMMENT 2048?",
+        "TABLE_CATALOG 64n,TABLE_SCHEMA 64n,TABLE_NAME 64n,TABLE_TYPE 11n,ENGINE 64?,VERSION int?,ROW_FORMAT 10n?,\
+         TABLE_ROWS uint?,AVG_ROW_LENGTH uint?,DATA_LENGTH uint?,MAX_DATA_LENGTH uint?,INDEX_LENGTH uint?,\
+         DATA_FREE uint?,AUTO_INCREMENT uint?,CREATE_TIME time?,UPDATE_TIME time?,CHECK_TIME time?,TABLE_COLLATION 64?,\
+         CHECKSUM int?,CREATE_OPTIONS 256?,TABLE_COMMENT 2048?",
     ),
     (
         IS,
         "COLUMNS",
-        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,COLUMN_NAME 64?,ORDINAL_POSITION uint,COLUMN_DEFAULT text?,\
-         IS_NULLABLE 3,DATA_TYPE text?,CHARACTER_MAXIMUM_LENGTH int?,CHARACTER_OCTET_LENGTH int?,NUMERIC_PRECISION \
-         uint?,NUMERIC_SCALE uint?,DATETIME_PRECISION uint?,CHARACTER_SET_NAME 64?,COLLATION_NAME 64?,COLUMN_TYPE text,\
-         COLUMN_KEY 3,EXTRA 256?,PRIVILEGES 154?,COLUMN_COMMENT text,GENERATION_EXPRESSION text,SRS_ID uint?",
+        "TABLE_CATALOG 64n,TABLE_SCHEMA 64n,TABLE_NAME 64n,COLUMN_NAME 64l?,ORDINAL_POSITION uint,\
+         COLUMN_DEFAULT textn?,IS_NULLABLE 3,DATA_TYPE textn?,CHARACTER_MAXIMUM_LENGTH int?,\
+         CHARACTER_OCTET_LENGTH int?,NUMERIC_PRECISION uint?,NUMERIC_SCALE uint?,DATETIME_PRECISION uint?,\
+         CHARACTER_SET_NAME 64?,COLLATION_NAME 64?,COLUMN_TYPE textn,COLUMN_KEY 3n,EXTRA 256?,PRIVILEGES 154?,\
+         COLUMN_COMMENT textn,GENERATION_EXPRESSION textn,SRS_ID uint?",
     ),
     (
         IS,
         "STATISTICS",
-        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,NON_UNIQUE int,INDEX_SCHEMA 64,INDEX_NAME 64?,SEQ_IN_INDEX uint,\
-         COLUMN_NAME 64?,COLLATION 1?,CARDINALITY int?,SUB_PART int?,PACKED 1?,NULLABLE 3,INDEX_TYPE 11,COMMENT 8,\
-         INDEX_COMMENT 2048,IS_VISIBLE 3,EXPRESSION text?",
+        "TABLE_CATALOG 64n,TABLE_SCHEMA 64n,TABLE_NAME 64n,NON_UNIQUE int,INDEX_SCHEMA 64n,INDEX_NAME 64l?,\
+         SEQ_IN_INDEX uint,COLUMN_NAME 64l?,COLLATION 1?,CARDINALITY int?,SUB_PART int?,PACKED 1?,NULLABLE 3,\
+         INDEX_TYPE 11n,COMMENT 8,INDEX_COMMENT 2048n,IS_VISIBLE 3,EXPRESSION textn?",
     ),
     (
         IS,
         "KEY_COLUMN_USAGE",
-        "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64?,TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,\
-         COLUMN_NAME 64?,ORDINAL_POSITION uint,POSITION_IN_UNIQUE_CONSTRAINT uint?,REFERENCED_TABLE_SCHEMA 64?,\
-         REFERENCED_TABLE_NAME 64?,REFERENCED_COLUMN_NAME 64?",
+        "CONSTRAINT_CATALOG 64n,CONSTRAINT_SCHEMA 64n,CONSTRAINT_NAME 64l?,TABLE_CATALOG 64n,TABLE_SCHEMA 64n,\
+         TABLE_NAME 64n,COLUMN_NAME 64l?,ORDINAL_POSITION uint,POSITION_IN_UNIQUE_CONSTRAINT uint?,\
+         REFERENCED_TABLE_SCHEMA 64n?,REFERENCED_TABLE_NAME 64n?,REFERENCED_COLUMN_NAME 64l?",
     ),
     (
         IS,
         "TABLE_CONSTRAINTS",
-        "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64?,TABLE_SCHEMA 64,TABLE_NAME 64,CONSTRAINT_TYPE 11,\
-         ENFORCED 3",
+        "CONSTRAINT_CATALOG 64n,CONSTRAINT_SCHEMA 64n,CONSTRAINT_NAME 64l?,TABLE_SCHEMA 64n,TABLE_NAME 64n,\
+         CONSTRAINT_TYPE 11n,ENFORCED 3n",
     ),
     (
         IS,
         "CHECK_CONSTRAINTS",
-        "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64,CHECK_CLAUSE text",
+        "CONSTRAINT_CATALOG 64n,CONSTRAINT_SCHEMA 64n,CONSTRAINT_NAME 64l,CHECK_CLAUSE textn",
     ),
     (
         IS,
         "REFERENTIAL_CONSTRAINTS",
-        "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64?,UNIQUE_CONSTRAINT_CATALOG 64,\
-         UNIQUE_CONSTRAINT_SCHEMA 64,UNIQUE_CONSTRAINT_NAME 64?,MATCH_OPTION 7,UPDATE_RULE 11,DELETE_RULE 11,TABLE_NAME \
-         64,REFERENCED_TABLE_NAME 64",
+        "CONSTRAINT_CATALOG 64n,CONSTRAINT_SCHEMA 64n,CONSTRAINT_NAME 64l?,UNIQUE_CONSTRAINT_CATALOG 64n,\
+         UNIQUE_CONSTRAINT_SCHEMA 64n,UNIQUE_CONSTRAINT_NAME 64l?,MATCH_OPTION 7n,UPDATE_RULE 11n,DELETE_RULE 11n,\
+         TABLE_NAME 64n,REFERENCED_TABLE_NAME 64n",
     ),
     (
         IS,
@@ -74,7 +75,7 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         IS,
         "COLLATIONS",
-        "COLLATION_NAME 64,CHARACTER_SET_NAME 64,ID uint,IS_DEFAULT 3,IS_COMPILED 3,SORTLEN uint,PAD_ATTRIBUTE 9",
+        "COLLATION_NAME 64,CHARACTER_SET_NAME 64,ID uint,IS_DEFAULT 3,IS_COMPILED 3,SORTLEN uint,PAD_ATTRIBUTE 9n",
     ),
     (
         IS,
@@ -99,12 +100,12 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         IS,
         "INNODB_FOREIGN",
-        "ID 129?,FOR_NAME 129?,REF_NAME 129?,N_COLS int,TYPE uint",
+        "ID 129n?,FOR_NAME 129n?,REF_NAME 129n?,N_COLS int,TYPE uint",
     ),
     (
         IS,
         "INNODB_FOREIGN_COLS",
-        "ID 129?,FOR_COL_NAME 64,REF_COL_NAME 64,POS uint",
+        "ID 129n?,FOR_COL_NAME 64l,REF_COL_NAME 64l,POS uint",
     ),
     (
         IS,
@@ -121,69 +122,69 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         IS,
         "VIEWS",
-        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,VIEW_DEFINITION text?,CHECK_OPTION 8?,IS_UPDATABLE 3?,DEFINER \
-         288?,SECURITY_TYPE 7?,CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64",
+        "TABLE_CATALOG 64n,TABLE_SCHEMA 64n,TABLE_NAME 64n,VIEW_DEFINITION textn?,CHECK_OPTION 8n?,IS_UPDATABLE 3n?,\
+         DEFINER 288n?,SECURITY_TYPE 7n?,CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64",
     ),
     (
         IS,
         "VIEW_TABLE_USAGE",
-        "VIEW_CATALOG 64,VIEW_SCHEMA 64,VIEW_NAME 64,TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64",
+        "VIEW_CATALOG 64n,VIEW_SCHEMA 64n,VIEW_NAME 64n,TABLE_CATALOG 64n,TABLE_SCHEMA 64n,TABLE_NAME 64n",
     ),
     (
         IS,
         "ROUTINES",
-        "SPECIFIC_NAME 64,ROUTINE_CATALOG 64,ROUTINE_SCHEMA 64,ROUTINE_NAME 64,ROUTINE_TYPE 9,DATA_TYPE text?,\
+        "SPECIFIC_NAME 64,ROUTINE_CATALOG 64n,ROUTINE_SCHEMA 64n,ROUTINE_NAME 64,ROUTINE_TYPE 9n,DATA_TYPE textn?,\
          CHARACTER_MAXIMUM_LENGTH int?,CHARACTER_OCTET_LENGTH int?,NUMERIC_PRECISION uint?,NUMERIC_SCALE int?,\
-         DATETIME_PRECISION uint?,CHARACTER_SET_NAME 64?,COLLATION_NAME 64?,DTD_IDENTIFIER text?,ROUTINE_BODY 8,\
-         ROUTINE_DEFINITION text?,EXTERNAL_NAME 64?,EXTERNAL_LANGUAGE 64,PARAMETER_STYLE 3,IS_DETERMINISTIC 3,\
-         SQL_DATA_ACCESS 17,SQL_PATH 64?,SECURITY_TYPE 7,CREATED time,LAST_ALTERED time,SQL_MODE 520,ROUTINE_COMMENT text,\
-         DEFINER 288,CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
+         DATETIME_PRECISION uint?,CHARACTER_SET_NAME 64?,COLLATION_NAME 64?,DTD_IDENTIFIER textn?,ROUTINE_BODY 8,\
+         ROUTINE_DEFINITION textn?,EXTERNAL_NAME 64?,EXTERNAL_LANGUAGE 64n,PARAMETER_STYLE 3,IS_DETERMINISTIC 3,\
+         SQL_DATA_ACCESS 17n,SQL_PATH 64?,SECURITY_TYPE 7n,CREATED time,LAST_ALTERED time,SQL_MODE 520n,\
+         ROUTINE_COMMENT textn,DEFINER 288n,CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
     ),
     (
         IS,
         "PARAMETERS",
-        "SPECIFIC_CATALOG 64,SPECIFIC_SCHEMA 64,SPECIFIC_NAME 64,ORDINAL_POSITION uint,PARAMETER_MODE 5?,PARAMETER_NAME \
-         64?,DATA_TYPE text?,CHARACTER_MAXIMUM_LENGTH int?,CHARACTER_OCTET_LENGTH int?,NUMERIC_PRECISION uint?,\
-         NUMERIC_SCALE int?,DATETIME_PRECISION uint?,CHARACTER_SET_NAME 64?,COLLATION_NAME 64?,DTD_IDENTIFIER text,\
-         ROUTINE_TYPE 9",
+        "SPECIFIC_CATALOG 64n,SPECIFIC_SCHEMA 64n,SPECIFIC_NAME 64,ORDINAL_POSITION uint,PARAMETER_MODE 5n?,\
+         PARAMETER_NAME 64?,DATA_TYPE textn?,CHARACTER_MAXIMUM_LENGTH int?,CHARACTER_OCTET_LENGTH int?,\
+         NUMERIC_PRECISION uint?,NUMERIC_SCALE int?,DATETIME_PRECISION uint?,CHARACTER_SET_NAME 64?,COLLATION_NAME 64?,\
+         DTD_IDENTIFIER textn,ROUTINE_TYPE 9n",
     ),
     (
         IS,
         "TRIGGERS",
-        "TRIGGER_CATALOG 64,TRIGGER_SCHEMA 64,TRIGGER_NAME 64,EVENT_MANIPULATION 6,EVENT_OBJECT_CATALOG 64,\
-         EVENT_OBJECT_SCHEMA 64,EVENT_OBJECT_TABLE 64,ACTION_ORDER uint,ACTION_CONDITION text?,ACTION_STATEMENT text,\
-         ACTION_ORIENTATION 3,ACTION_TIMING 6,ACTION_REFERENCE_OLD_TABLE 64?,ACTION_REFERENCE_NEW_TABLE 64?,\
-         ACTION_REFERENCE_OLD_ROW 3,ACTION_REFERENCE_NEW_ROW 3,CREATED time?,SQL_MODE 520,DEFINER 288,\
-         CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
+        "TRIGGER_CATALOG 64n,TRIGGER_SCHEMA 64n,TRIGGER_NAME 64,EVENT_MANIPULATION 6n,EVENT_OBJECT_CATALOG 64n,\
+         EVENT_OBJECT_SCHEMA 64n,EVENT_OBJECT_TABLE 64n,ACTION_ORDER uint,ACTION_CONDITION text?,\
+         ACTION_STATEMENT textn,ACTION_ORIENTATION 3,ACTION_TIMING 6n,ACTION_REFERENCE_OLD_TABLE 64?,\
+         ACTION_REFERENCE_NEW_TABLE 64?,ACTION_REFERENCE_OLD_ROW 3,ACTION_REFERENCE_NEW_ROW 3,CREATED time?,\
+         SQL_MODE 520n,DEFINER 288n,CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
     ),
     (
         IS,
         "EVENTS",
-        "EVENT_CATALOG 64,EVENT_SCHEMA 64,EVENT_NAME 64,DEFINER 288,TIME_ZONE 64,EVENT_BODY 3,EVENT_DEFINITION text,\
-         EVENT_TYPE 9,EXECUTE_AT time?,INTERVAL_VALUE 256?,INTERVAL_FIELD 18?,SQL_MODE 520,STARTS time?,ENDS time?,STATUS \
-         18,ON_COMPLETION 12,CREATED time,LAST_ALTERED time,LAST_EXECUTED time?,EVENT_COMMENT 2048,ORIGINATOR uint,\
-         CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
+        "EVENT_CATALOG 64n,EVENT_SCHEMA 64n,EVENT_NAME 64,DEFINER 288n,TIME_ZONE 64n,EVENT_BODY 3,\
+         EVENT_DEFINITION textn,EVENT_TYPE 9,EXECUTE_AT time?,INTERVAL_VALUE 256?,INTERVAL_FIELD 18n?,SQL_MODE 520n,\
+         STARTS time?,ENDS time?,STATUS 18n,ON_COMPLETION 12,CREATED time,LAST_ALTERED time,LAST_EXECUTED time?,\
+         EVENT_COMMENT 2048n,ORIGINATOR uint,CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
     ),
     (
         IS,
         "PARTITIONS",
-        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,PARTITION_NAME 64?,SUBPARTITION_NAME 64?,\
-         PARTITION_ORDINAL_POSITION uint?,SUBPARTITION_ORDINAL_POSITION uint?,SECONDARY_LOAD 64?,PARTITION_METHOD 13?,SUBPARTITION_METHOD \
-         13?,PARTITION_EXPRESSION 2048?,SUBPARTITION_EXPRESSION 2048?,PARTITION_DESCRIPTION text?,TABLE_ROWS uint?,\
-         AVG_ROW_LENGTH uint?,DATA_LENGTH uint?,MAX_DATA_LENGTH uint?,INDEX_LENGTH uint?,DATA_FREE uint?,CREATE_TIME \
-         time?,UPDATE_TIME time?,CHECK_TIME time?,CHECKSUM int?,PARTITION_COMMENT text,NODEGROUP 256?,TABLESPACE_NAME \
-         268?",
+        "TABLE_CATALOG 64n,TABLE_SCHEMA 64n,TABLE_NAME 64n,PARTITION_NAME 64l?,SUBPARTITION_NAME 64l?,\
+         PARTITION_ORDINAL_POSITION uint?,SUBPARTITION_ORDINAL_POSITION uint?,SECONDARY_LOAD 64n?,PARTITION_METHOD 13?,\
+         SUBPARTITION_METHOD 13?,PARTITION_EXPRESSION 2048n?,SUBPARTITION_EXPRESSION 2048n?,\
+         PARTITION_DESCRIPTION textn?,TABLE_ROWS uint?,AVG_ROW_LENGTH uint?,DATA_LENGTH uint?,MAX_DATA_LENGTH uint?,\
+         INDEX_LENGTH uint?,DATA_FREE uint?,CREATE_TIME time?,UPDATE_TIME time?,CHECK_TIME time?,CHECKSUM int?,\
+         PARTITION_COMMENT textn,NODEGROUP 256?,TABLESPACE_NAME 268n?",
     ),
     (
         IS,
         "FILES",
-        "FILE_ID int?,FILE_NAME text?,FILE_TYPE 256?,TABLESPACE_NAME 268?,TABLE_CATALOG 64,TABLE_SCHEMA 64?,TABLE_NAME \
-         64?,LOGFILE_GROUP_NAME 256?,LOGFILE_GROUP_NUMBER int?,ENGINE 64,FULLTEXT_KEYS 64?,DELETED_ROWS int?,\
-         UPDATE_COUNT int?,FREE_EXTENTS int?,TOTAL_EXTENTS int?,EXTENT_SIZE int?,INITIAL_SIZE int?,MAXIMUM_SIZE int?,\
-         AUTOEXTEND_SIZE int?,CREATION_TIME time?,LAST_UPDATE_TIME time?,LAST_ACCESS_TIME time?,RECOVER_TIME \
-         int?,TRANSACTION_COUNTER int?,VERSION uint?,ROW_FORMAT 256?,TABLE_ROWS uint?,AVG_ROW_LENGTH uint?,DATA_LENGTH \
-         uint?,MAX_DATA_LENGTH uint?,INDEX_LENGTH uint?,DATA_FREE uint?,CREATE_TIME time?,UPDATE_TIME time?,CHECK_TIME \
-         time?,CHECKSUM uint?,STATUS 256?,EXTRA 256?",
+        "FILE_ID int?,FILE_NAME textn?,FILE_TYPE 256?,TABLESPACE_NAME 268n?,TABLE_CATALOG 64,TABLE_SCHEMA 64?,\
+         TABLE_NAME 64?,LOGFILE_GROUP_NAME 256?,LOGFILE_GROUP_NUMBER int?,ENGINE 64,FULLTEXT_KEYS 64?,\
+         DELETED_ROWS int?,UPDATE_COUNT int?,FREE_EXTENTS int?,TOTAL_EXTENTS int?,EXTENT_SIZE int?,INITIAL_SIZE int?,\
+         MAXIMUM_SIZE int?,AUTOEXTEND_SIZE int?,CREATION_TIME time?,LAST_UPDATE_TIME time?,LAST_ACCESS_TIME time?,\
+         RECOVER_TIME int?,TRANSACTION_COUNTER int?,VERSION uint?,ROW_FORMAT 256?,TABLE_ROWS uint?,\
+         AVG_ROW_LENGTH uint?,DATA_LENGTH uint?,MAX_DATA_LENGTH uint?,INDEX_LENGTH uint?,DATA_FREE uint?,\
+         CREATE_TIME time?,UPDATE_TIME time?,CHECK_TIME time?,CHECKSUM uint?,STATUS 256?,EXTRA 256?",
     ),
     (
         IS,
@@ -231,19 +232,19 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         IS,
         "ROLE_TABLE_GRANTS",
-        "GRANTOR 97?,GRANTOR_HOST 256?,GRANTEE 32,GRANTEE_HOST 255,TABLE_CATALOG 3,TABLE_SCHEMA 64,TABLE_NAME 64,\
+        "GRANTOR 97?,GRANTOR_HOST 256?,GRANTEE 32n,GRANTEE_HOST 255,TABLE_CATALOG 3,TABLE_SCHEMA 64n,TABLE_NAME 64n,\
          PRIVILEGE_TYPE 255,IS_GRANTABLE 3",
     ),
     (
         IS,
         "ROLE_COLUMN_GRANTS",
-        "GRANTOR 97?,GRANTOR_HOST 256?,GRANTEE 32,GRANTEE_HOST 255,TABLE_CATALOG 3,TABLE_SCHEMA 64,TABLE_NAME 64,\
-         COLUMN_NAME 64,PRIVILEGE_TYPE 64,IS_GRANTABLE 3",
+        "GRANTOR 97?,GRANTOR_HOST 256?,GRANTEE 32n,GRANTEE_HOST 255,TABLE_CATALOG 3,TABLE_SCHEMA 64n,TABLE_NAME 64n,\
+         COLUMN_NAME 64n,PRIVILEGE_TYPE 64,IS_GRANTABLE 3",
     ),
     (
         IS,
         "COLUMN_STATISTICS",
-        "SCHEMA_NAME 64,TABLE_NAME 64,COLUMN_NAME 64,HISTOGRAM json",
+        "SCHEMA_NAME 64n,TABLE_NAME 64n,COLUMN_NAME 64l,HISTOGRAM json",
     ),
     (
         IS,
@@ -255,48 +256,48 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         MYSQL,
         "user",
-        "Host 255,User 32,Select_priv 1,Insert_priv 1,Update_priv 1,Delete_priv 1,Create_priv 1,Drop_priv 1,Reload_priv \
-         1,Shutdown_priv 1,Process_priv 1,File_priv 1,Grant_priv 1,References_priv 1,Index_priv 1,Alter_priv \
-         1,Show_db_priv 1,Super_priv 1,Create_tmp_table_priv 1,Lock_tables_priv 1,Execute_priv 1,Repl_slave_priv \
-         1,Repl_client_priv 1,Create_view_priv 1,Show_view_priv 1,Create_routine_priv 1,Alter_routine_priv \
-         1,Create_user_priv 1,Event_priv 1,Trigger_priv 1,Create_tablespace_priv 1,ssl_type 9,ssl_cipher text,x509_issuer \
-         text,x509_subject text,max_questions uint,max_updates uint,max_connections uint,max_user_connections uint,plugin \
-         64,authentication_string text?,password_expired 1,password_last_changed time?,password_lifetime uint?,\
-         account_locked 1,Create_role_priv 1,Drop_role_priv 1,Password_reuse_history uint?,Password_reuse_time uint?,\
-         Password_require_current 1?,User_attributes text?",
+        "Host 255,User 32n,Select_priv 1,Insert_priv 1,Update_priv 1,Delete_priv 1,Create_priv 1,Drop_priv 1,\
+         Reload_priv 1,Shutdown_priv 1,Process_priv 1,File_priv 1,Grant_priv 1,References_priv 1,Index_priv 1,\
+         Alter_priv 1,Show_db_priv 1,Super_priv 1,Create_tmp_table_priv 1,Lock_tables_priv 1,Execute_priv 1,\
+         Repl_slave_priv 1,Repl_client_priv 1,Create_view_priv 1,Show_view_priv 1,Create_routine_priv 1,\
+         Alter_routine_priv 1,Create_user_priv 1,Event_priv 1,Trigger_priv 1,Create_tablespace_priv 1,ssl_type 9,\
+         ssl_cipher text,x509_issuer text,x509_subject text,max_questions uint,max_updates uint,max_connections uint,\
+         max_user_connections uint,plugin 64n,authentication_string textn?,password_expired 1,\
+         password_last_changed time?,password_lifetime uint?,account_locked 1,Create_role_priv 1,Drop_role_priv 1,\
+         Password_reuse_history uint?,Password_reuse_time uint?,Password_require_current 1?,User_attributes text?",
     ),
     (
         MYSQL,
         "db",
-        "Host 255,Db 64,User 32,Select_priv 1,Insert_priv 1,Update_priv 1,Delete_priv 1,Create_priv 1,Drop_priv \
-         1,Grant_priv 1,References_priv 1,Index_priv 1,Alter_priv 1,Create_tmp_table_priv 1,Lock_tables_priv \
-         1,Create_view_priv 1,Show_view_priv 1,Create_routine_priv 1,Alter_routine_priv 1,Execute_priv 1,Event_priv \
-         1,Trigger_priv 1",
+        "Host 255,Db 64n,User 32n,Select_priv 1,Insert_priv 1,Update_priv 1,Delete_priv 1,Create_priv 1,Drop_priv 1,\
+         Grant_priv 1,References_priv 1,Index_priv 1,Alter_priv 1,Create_tmp_table_priv 1,Lock_tables_priv 1,\
+         Create_view_priv 1,Show_view_priv 1,Create_routine_priv 1,Alter_routine_priv 1,Execute_priv 1,Event_priv 1,\
+         Trigger_priv 1",
     ),
     (
         MYSQL,
         "tables_priv",
-        "Host 255,Db 64,User 32,Table_name 64,Grantor 288,Table_priv 255,Column_priv 64",
+        "Host 255,Db 64n,User 32n,Table_name 64n,Grantor 288n,Table_priv 255,Column_priv 64",
     ),
     (
         MYSQL,
         "columns_priv",
-        "Host 255,Db 64,User 32,Table_name 64,Column_name 64,Column_priv 64",
+        "Host 255,Db 64n,User 32n,Table_name 64n,Column_name 64n,Column_priv 64",
     ),
     (
         MYSQL,
         "role_edges",
-        "FROM_HOST 255,FROM_USER 32,TO_HOST 255,TO_USER 32,WITH_ADMIN_OPTION 1",
+        "FROM_HOST 255,FROM_USER 32n,TO_HOST 255,TO_USER 32n,WITH_ADMIN_OPTION 1",
     ),
     (
         MYSQL,
         "default_roles",
-        "HOST 255,USER 32,DEFAULT_ROLE_HOST 255,DEFAULT_ROLE_USER 32",
+        "HOST 255,USER 32n,DEFAULT_ROLE_HOST 255,DEFAULT_ROLE_USER 32n",
     ),
     (
         MYSQL,
         "global_grants",
-        "USER 32,HOST 255,PRIV 32,WITH_GRANT_OPTION 1",
+        "USER 32n,HOST 255,PRIV 32,WITH_GRANT_OPTION 1",
     ),
     (
         MYSQL,
@@ -357,14 +358,14 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "accounts",
-        "USER 32?,HOST 255?,CURRENT_CONNECTIONS int,TOTAL_CONNECTIONS int,MAX_SESSION_CONTROLLED_MEMORY uint,\
+        "USER 32b?,HOST 255?,CURRENT_CONNECTIONS int,TOTAL_CONNECTIONS int,MAX_SESSION_CONTROLLED_MEMORY uint,\
          MAX_SESSION_TOTAL_MEMORY uint",
     ),
     (
         PS,
         "users",
-        "USER 32?,CURRENT_CONNECTIONS int,TOTAL_CONNECTIONS int,MAX_SESSION_CONTROLLED_MEMORY uint,MAX_SESSION_TOTAL_MEMORY \
-         uint",
+        "USER 32b?,CURRENT_CONNECTIONS int,TOTAL_CONNECTIONS int,MAX_SESSION_CONTROLLED_MEMORY uint,\
+         MAX_SESSION_TOTAL_MEMORY uint",
     ),
     (
         PS,
@@ -432,7 +433,7 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "session_account_connect_attrs",
-        "PROCESSLIST_ID uint,ATTR_NAME 32,ATTR_VALUE 1024?,ORDINAL_POSITION int?",
+        "PROCESSLIST_ID uint,ATTR_NAME 32b,ATTR_VALUE 1024b?,ORDINAL_POSITION int?",
     ),
     (
         SYS,

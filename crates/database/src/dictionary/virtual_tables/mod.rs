@@ -68,10 +68,29 @@ pub fn tables(schema: &str) -> Vec<Arc<TableDef>> {
     tables.cloned().collect()
 }
 
-/// Columns are written `NAME type`, the type being a length of text, with a `b` behind it if case and accents count, `int`, `uint`,
-/// `time` (a timestamp), `time6` (with microseconds), `date`, `datetime`, `duration`, `text`, `json`, `decimal` or `double`; a question
-/// mark at the end makes it nullable.
+/// Divides a type of text, as it is written, into its length and its collation. Programs find a table by its name in these columns, so
+/// they compare as in MySQL: `n` stands for names of databases and tables, `b` for those of accounts, both of which tell cases apart, and `l`
+/// for those of columns and indexes, which do not. Without a letter they are as `words` of that database.
+fn collated(written: &str, words: Collation) -> (&str, Collation) {
+    let named = [
+        ('n', Collation::UTF8MB3_BIN),
+        ('b', Collation::UTF8MB4_BIN),
+        ('l', Collation::UTF8MB3_TOLOWER_CI),
+    ];
+    let found = named
+        .iter()
+        .find_map(|(letter, collation)| Some((written.strip_suffix(*letter)?, *collation)));
+    found.unwrap_or((written, words))
+}
+
+/// Columns are written `NAME type`, the type being a length of text or `text`, of which a letter behind it names the
+/// [collation](collated), `int`, `uint`, `time` (a timestamp), `time6` (with microseconds), `date`, `datetime`, `duration`, `json`,
+/// `decimal` or `double`; a question mark at the end makes it nullable.
 fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> TableDef {
+    let words = match schema {
+        "performance_schema" => Collation::UTF8MB4_0900_AI_CI,
+        _ => Collation::UTF8MB3_GENERAL_CI,
+    };
     let columns = columns
         .split(',')
         .map(|column| {
@@ -91,12 +110,10 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
                 "double" => SqlType::double(),
                 "decimal" => SqlType::decimal(27, 4),
                 "json" => SqlType::new(TypeKind::Json),
-                "text" => SqlType::text(Collation::UTF8MB3_GENERAL_CI),
-                length if length.ends_with('b') => {
-                    let length = length.trim_end_matches('b').parse();
-                    SqlType::varchar(length.unwrap_or(64), Collation::UTF8MB4_BIN)
-                }
-                length => SqlType::varchar(length.parse().unwrap_or(64), Collation::UTF8MB3_GENERAL_CI),
+                text => match collated(text, words) {
+                    ("text", collation) => SqlType::text(collation),
+                    (length, collation) => SqlType::varchar(length.parse().unwrap_or(64), collation),
+                },
             };
             ColumnDef {
                 name: name.to_owned(),
@@ -120,7 +137,7 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
         columns,
         indexes: Vec::new(),
         options: TableOptions {
-            collation: Collation::UTF8MB3_GENERAL_CI,
+            collation: words,
             comment: String::new(),
             row_format: String::new(),
             created: 0,

@@ -72,7 +72,7 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "temporary_account_locks",
-        "USER 32,HOST 255,LOCKED 3,FAILED_LOGIN_ATTEMPTS int,REMAINING_LOGIN_ATTEMPTS int,PASSWORD_LOCK_TIME int,\
+        "USER 32b,HOST 255,LOCKED 3,FAILED_LOGIN_ATTEMPTS int,REMAINING_LOGIN_ATTEMPTS int,PASSWORD_LOCK_TIME int,\
          LOCKED_SINCE date?,LOCKED_UNTIL date?",
     ),
     (
@@ -114,6 +114,6 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         IS,
         "TABLESPACES_EXTENSIONS",
-        "TABLESPACE_NAME 268,ENGINE_ATTRIBUTE text?",
+        "TABLESPACE_NAME 268n,ENGINE_ATTRIBUTE text?",
     ),
 ];

@@ -9,7 +9,7 @@ const OWNERS: [[(&str, &str); 6]; 2] = [
         ("$OWNER", "USER"),
         ("$other", "host"),
         ("$OTHER", "HOST"),
-        ("$wide", "32"),
+        ("$wide", "32b"),
         ("$latency", "latency"),
     ],
     [

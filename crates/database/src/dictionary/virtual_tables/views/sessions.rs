@@ -6,11 +6,12 @@ use super::View;
 /// What sessions run: `processlist`, and `session` without threads in the background, which are none here.
 const SESSIONS: View = View {
     name: "processlist",
-    columns: "thd_id uint,conn_id uint?,user 288?,db 64?,command 16?,state 64?,time int?,current_statement text?,execution_engine \
-              9?,statement_latency 11?,progress decimal?,lock_latency 11?,cpu_latency 11?,rows_examined uint?,rows_sent \
-              uint?,rows_affected uint?,tmp_tables uint?,tmp_disk_tables uint?,full_scan 3,last_statement \
-              text?,last_statement_latency 11?,current_memory 11?,last_wait 128?,last_wait_latency 20?,source 64?,trx_latency \
-              11?,trx_state 11?,trx_autocommit 3?,pid 1024?,program_name 1024?",
+    columns: "thd_id uint,conn_id uint?,user 288?,db 64?,command 16?,state 64?,time int?,current_statement text?,\
+                  execution_engine 9?,statement_latency 11?,progress decimal?,lock_latency 11?,cpu_latency 11?,\
+                  rows_examined uint?,rows_sent uint?,rows_affected uint?,tmp_tables uint?,tmp_disk_tables uint?,\
+                  full_scan 3,last_statement text?,last_statement_latency 11?,current_memory 11?,last_wait 128?,\
+                  last_wait_latency 20?,source 64?,trx_latency 11?,trx_state 11?,trx_autocommit 3?,pid 1024b?,\
+                  program_name 1024b?",
     query: "select t.THREAD_ID AS thd_id, t.PROCESSLIST_ID AS conn_id, \
             concat(t.PROCESSLIST_USER, '@', substring_index(t.PROCESSLIST_HOST, ':', 1)) AS user, t.PROCESSLIST_DB AS db, \
             t.PROCESSLIST_COMMAND AS command, t.PROCESSLIST_STATE AS state, t.PROCESSLIST_TIME AS time, \

@@ -75,7 +75,8 @@ pub(super) const TWICE: &[View] = &[
     },
     View {
         name: "memory_by_user_by_current_bytes",
-        columns: "user 32?,current_count_used decimal?,current_allocated 11?,current_avg_alloc 11?,current_max_alloc 11?,total_allocated 11?",
+        columns: "user 32b?,current_count_used decimal?,current_allocated 11?,current_avg_alloc 11?,\
+                  current_max_alloc 11?,total_allocated 11?",
         query: "select ifnull(m.USER, 'background') AS user, sum(m.CURRENT_COUNT_USED) AS current_count_used, \
                 size(sum(m.CURRENT_NUMBER_OF_BYTES_USED)) AS current_allocated, \
                 size(ifnull(sum(m.CURRENT_NUMBER_OF_BYTES_USED) / nullif(sum(m.CURRENT_COUNT_USED), 0), 0)) AS current_avg_alloc, \
@@ -262,8 +263,8 @@ pub(super) const TWICE: &[View] = &[
 pub(super) const ONCE: &[View] = &[
     View {
         name: "schema_auto_increment_columns",
-        columns: "table_schema 64,table_name 64,column_name 64?,data_type text?,column_type text,is_signed int,is_unsigned \
-                  int,max_value uint?,auto_increment uint?,auto_increment_ratio decimal?",
+        columns: "table_schema 64n,table_name 64n,column_name 64l?,data_type textn?,column_type textn,is_signed int,\
+                  is_unsigned int,max_value uint?,auto_increment uint?,auto_increment_ratio decimal?",
         query: "select m.TABLE_SCHEMA AS table_schema, m.TABLE_NAME AS table_name, m.COLUMN_NAME AS column_name, \
                 m.DATA_TYPE AS data_type, m.COLUMN_TYPE AS column_type, m.is_signed AS is_signed, \
                 1 - m.is_signed AS is_unsigned, m.most >> m.is_signed AS max_value, m.AUTO_INCREMENT AS auto_increment, \
@@ -280,7 +281,7 @@ pub(super) const ONCE: &[View] = &[
     },
     View {
         name: "schema_object_overview",
-        columns: "db 64,object_type 19?,count int",
+        columns: "db 64n,object_type 19n?,count int",
         query: "select r.ROUTINE_SCHEMA AS db, r.ROUTINE_TYPE AS object_type, count(0) AS count \
                 from information_schema.ROUTINES r group by r.ROUTINE_SCHEMA, r.ROUTINE_TYPE union all \
                 select t.TABLE_SCHEMA, t.TABLE_TYPE, count(0) from information_schema.TABLES t \
@@ -294,7 +295,8 @@ pub(super) const ONCE: &[View] = &[
     },
     View {
         name: "x$schema_flattened_keys",
-        columns: "table_schema 64,table_name 64,index_name 64?,non_unique int?,subpart_exists int?,index_columns text?",
+        columns: "table_schema 64n,table_name 64n,index_name 64l?,non_unique int?,subpart_exists int?,\
+                  index_columns textl?",
         query: "select s.TABLE_SCHEMA AS table_schema, s.TABLE_NAME AS table_name, s.INDEX_NAME AS index_name, \
                 max(s.NON_UNIQUE) AS non_unique, max(if(s.SUB_PART is null, 0, 1)) AS subpart_exists, \
                 group_concat(s.COLUMN_NAME order by s.SEQ_IN_INDEX separator ',') AS index_columns \
@@ -305,9 +307,9 @@ pub(super) const ONCE: &[View] = &[
     },
     View {
         name: "schema_redundant_indexes",
-        columns: "table_schema 64,table_name 64,redundant_index_name 64?,redundant_index_columns text?,redundant_index_non_unique \
-                  int?,dominant_index_name 64?,dominant_index_columns text?,dominant_index_non_unique int?,subpart_exists \
-                  int,sql_drop_index 223?",
+        columns: "table_schema 64n,table_name 64n,redundant_index_name 64l?,redundant_index_columns textl?,\
+                  redundant_index_non_unique int?,dominant_index_name 64l?,dominant_index_columns textl?,\
+                  dominant_index_non_unique int?,subpart_exists int,sql_drop_index 223l?",
         query: "select r.table_schema AS table_schema, r.table_name AS table_name, r.index_name AS redundant_index_name, \
                 r.index_columns AS redundant_index_columns, r.non_unique AS redundant_index_non_unique, \
                 d.index_name AS dominant_index_name, d.index_columns AS dominant_index_columns, \

@@ -149,10 +149,17 @@ impl Planner<'_> {
         outer: Option<&Scope>,
         limit: Option<&Expr>,
     ) -> Result<QueryPlan> {
+        let carried = self.carried.take();
         let number = self.trace.as_ref().map_or(0, Tracer::next_select);
         let mut from = self.tables_before_conditions(&select.from, outer, select.straight_join)?;
         self.check_locks(locks, &from)?;
         let mut block = self.bind_block(select, order_by, &from)?;
+        if let Some(mut carried) = carried
+            && !block.is_grouped()
+        {
+            self.carry(&mut carried, &from.scope.tables, &mut block);
+            self.carried = Some(carried);
+        }
         let grouped = block.is_grouped() || !block.windows.is_empty();
         self.check_step(select, &from, grouped, !order_by.is_empty() || limit.is_some())?;
         let dependences = self.shown_dependences(select, &from, &block, limit.is_some())?;

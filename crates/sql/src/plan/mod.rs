@@ -305,6 +305,8 @@ pub struct Planner<'a> {
     places: Vec<outer_aggregate::Place>,
     /// What is bound is of ON DUPLICATE KEY UPDATE.
     on_duplicate: bool,
+    /// What ON DUPLICATE KEY UPDATE asks of the outermost block of INSERT's query.
+    carried: Option<change::Carried>,
     /// For each aggregate around what is bound, how many scopes are around its query.
     aggregates_around: Vec<usize>,
     /// The generated columns that conditions may go by, of the tables met so far.
@@ -340,6 +342,7 @@ impl<'a> Planner<'a> {
             null_extended: false,
             places: Vec::new(),
             on_duplicate: false,
+            carried: None,
             aggregates_around: Vec::new(),
             generated: RefCell::default(),
         }

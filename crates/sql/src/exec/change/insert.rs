@@ -37,6 +37,7 @@ pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>, client: &mut dyn Re
         skipped: 0,
         orphans: 0,
         counter: Counter::new(run, &plan.target.table, plan.known_rows()),
+        carried: Vec::new(),
     };
     let rows = match &plan.source {
         InsertSource::File(source) => work.all_lines(source, client)?,
@@ -45,19 +46,26 @@ pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>, client: &mut dyn Re
     work.finish(rows)
 }
 
-/// The row that has the key, and behind it the one that was to be inserted.
+/// The row that has the key, behind it the one that was to be inserted, and behind that the query's, of which `slots` are there.
 struct OldAndNew<'r> {
     old: &'r dyn Row,
     new: &'r [Value],
+    slots: &'r [usize],
+    carried: &'r [Value],
     width: usize,
 }
 
 impl Row for OldAndNew<'_> {
     fn column(&self, slot: usize) -> Val<'_> {
-        match slot.checked_sub(self.width) {
-            None => self.old.column(slot),
-            Some(at) => self.new.get(at).map_or(Val::Null, Val::borrowed),
-        }
+        let found = match (slot.checked_sub(self.width), slot.checked_sub(2 * self.width)) {
+            (None, _) => return self.old.column(slot),
+            (Some(at), None) => self.new.get(at),
+            (_, Some(slot)) => {
+                let at = self.slots.iter().position(|carried| *carried == slot);
+                at.and_then(|at| self.carried.get(at))
+            }
+        };
+        found.map_or(Val::Null, Val::borrowed)
     }
 }
 
@@ -77,6 +85,8 @@ pub(super) struct InsertRun<'a> {
     /// Rows left out by IGNORE for want of a parent, or for a CHECK, which MySQL does not count as records.
     pub(super) orphans: u64,
     counter: Counter<'a>,
+    /// What the query in hand gives ON DUPLICATE KEY UPDATE beside the row.
+    carried: Vec<Value>,
 }
 
 impl InsertRun<'_> {
@@ -111,6 +121,8 @@ impl InsertRun<'_> {
                 rows.for_each(&mut |row| {
                     self.run.env.row_number.set(at + 1);
                     self.build_from(row, &source.query.columns, &mut values)?;
+                    self.carried.clear();
+                    self.carried.extend_from_slice(&row[plan.columns.len()..]);
                     self.put(&mut values)?;
                     at += 1;
                     Ok(true)
@@ -363,7 +375,12 @@ impl InsertRun<'_> {
                 OnDuplicate::Update(assignments) => {
                     if let Some(changed) = self.update_old(assignments, &primary_key, values)? {
                         let found_rows = run.session.wants_found_rows();
-                        self.changed += u64::from(changed || found_rows || plan.ignore);
+                        // With IGNORE, duplicates are the rows that have changed nothing.
+                        self.changed += u64::from(if plan.ignore {
+                            !changed
+                        } else {
+                            changed || found_rows
+                        });
                         self.counter.give_back();
                         self.outcome.affected_rows += if changed { 2 } else { u64::from(found_rows) };
                         return Ok(());
@@ -424,6 +441,21 @@ impl InsertRun<'_> {
         Ok(found.then_some(changed))
     }
 
+    /// What assignments see, but for the old row.
+    fn rows<'r>(&'r self, new: &'r [Value]) -> OldAndNew<'r> {
+        let slots = match &self.plan.source {
+            InsertSource::Query(source) => source.carried.as_slice(),
+            _ => &[],
+        };
+        OldAndNew {
+            old: &Slots(&[]),
+            new,
+            slots,
+            carried: &self.carried,
+            width: self.plan.target.def.columns.len(),
+        }
+    }
+
     /// Holds the change of the row that has the key already against foreign keys.
     fn before_update(
         &self,
@@ -439,8 +471,7 @@ impl InsertRun<'_> {
         };
         let both = OldAndNew {
             old: &Slots(&old),
-            new,
-            width,
+            ..self.rows(new)
         };
         let mut set = Vec::new();
         if assignments.apply(target, &both, &run.env.ctx(), &mut set)? {
@@ -467,8 +498,9 @@ impl InsertRun<'_> {
         if let Some(relations) = relations {
             self.before_update(relations, assignments, key, new)?;
         }
+        let rows = self.rows(new);
         let mut apply = |old: &dyn Row, set: &mut Vec<(usize, Value)>| -> Result<bool> {
-            let both = OldAndNew { old, new, width };
+            let both = OldAndNew { old, ..rows };
             let changes = assignments.apply(target, &both, &run.env.ctx(), set)?;
             after = Changed { base: old, set }.copy(width);
             Ok(changes)

@@ -29,7 +29,7 @@ pub struct Selected {
 pub fn selected(state: &SessionState, table: &str, query: &ast::Query, params: &[Value]) -> Result<Selected> {
     let mut columns = Vec::new();
     let plan = plan_with(state, params, |planner, _| {
-        let (source, uses) = planner.source_query(query)?;
+        let (source, uses) = planner.source_query(query, &mut None)?;
         columns = made_columns(state, &source.query, &uses);
         if let Some(locked) = uses.iter().find(|used| used.mode == Mode::Write) {
             return Err(SqlError::new(
@@ -57,7 +57,7 @@ pub fn filling(
 ) -> Result<Box<StatementPlan>> {
     plan_with(state, params, |planner, _| {
         let mut target = planner.whole_target(Arc::clone(&table.def), Arc::clone(&table.table))?;
-        let (source, uses) = planner.source_query(query)?;
+        let (source, uses) = planner.source_query(query, &mut None)?;
         let columns = table.columns_of(source.query.columns.len());
         target.refuse_generated(&columns)?;
         let on_duplicate = match create.duplicates {

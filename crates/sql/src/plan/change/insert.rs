@@ -2,6 +2,7 @@
 //! there already.
 
 use super::assignments::{Assignments, as_stored};
+use super::carried::{Carried, base_of};
 use super::foreign_keys::Event;
 use super::literal_default;
 use super::load::LoadSource;
@@ -45,6 +46,8 @@ pub enum OnDuplicate {
 pub struct SourceQuery {
     pub query: QueryPlan,
     pub queries: Vec<QueryPlan>,
+    /// The slots of its row that its last columns are, for ON DUPLICATE KEY UPDATE.
+    pub carried: Vec<usize>,
 }
 
 /// INSERT and REPLACE.
@@ -75,7 +78,8 @@ impl Planner<'_> {
         let columns = columns_of(insert, &target)?;
         let binder = self.binder;
         let mut source_uses = Vec::new();
-        let source = match &insert.source {
+        let mut selected = Vec::new();
+        let mut source = match &insert.source {
             ast::InsertSource::Values(rows) => {
                 let mut hooks = BlockHooks {
                     planner: self,
@@ -95,8 +99,9 @@ impl Planner<'_> {
             }
             ast::InsertSource::Query(query) => {
                 target.refuse_generated(&columns)?;
-                let (source, uses) = self.source_query(query)?;
+                let (source, uses, carried) = self.source_query_shown(query, Vec::new())?;
                 source_uses = uses;
+                selected = carried.tables_behind(base_of(&target));
                 if source.query.columns.len() != columns.len() {
                     return Err(SqlError::column_count(1));
                 }
@@ -111,9 +116,20 @@ impl Planner<'_> {
             aliases: &[],
             alias_first: false,
         };
-        let on_duplicate = bind_on_duplicate(insert, &target, &columns, &binder, &mut hooks);
+        let on_duplicate = bind_on_duplicate(insert, &target, &columns, selected, &binder, &mut hooks);
         self.on_duplicate = false;
         let on_duplicate = on_duplicate?;
+        if let (OnDuplicate::Update(assignments), ast::InsertSource::Query(query)) =
+            (&on_duplicate, &insert.source)
+        {
+            let values = assignments.list().iter().map(|(_, value)| value);
+            let slots = self.carried_slots(values, &target);
+            if !slots.is_empty() {
+                let (carrying, uses, _) = self.source_query_shown(query, slots)?;
+                source = InsertSource::Query(Box::new(carrying));
+                source_uses = uses;
+            }
+        }
         let mut events = vec![Event::Insert];
         match &on_duplicate {
             OnDuplicate::Fail => {}
@@ -143,14 +159,22 @@ impl Planner<'_> {
 
     /// Plans the query that INSERT reads from. It runs by itself, before the first row is inserted, so its subqueries have
     /// numbers of their own.
-    pub(super) fn source_query(&self, query: &ast::Query) -> Result<(SourceQuery, Vec<TableUse>)> {
+    /// `carried` is asked of its outermost block, and answered.
+    pub(super) fn source_query(
+        &self,
+        query: &ast::Query,
+        carried: &mut Option<Carried>,
+    ) -> Result<(SourceQuery, Vec<TableUse>)> {
         let mut planner = Planner::new(self.state, self.binder, self.sample, self.contexts);
         planner.uses.clone_from(&self.uses);
+        planner.carried = carried.take();
         let query = planner.query(query, None)?;
         planner.moments(false)?;
+        *carried = planner.carried.take();
         let source = SourceQuery {
             query,
             queries: planner.queries,
+            carried: Vec::new(),
         };
         Ok((source, planner.uses.split_off(self.uses.len())))
     }
@@ -192,6 +216,7 @@ fn bind_on_duplicate(
     insert: &ast::Insert,
     target: &Target,
     columns: &[usize],
+    selected: Vec<ScopeTable>,
     binder: &Binder,
     hooks: &mut dyn Hooks,
 ) -> Result<OnDuplicate> {
@@ -211,6 +236,8 @@ fn bind_on_duplicate(
         };
         let named: Vec<usize> = (0..target.def.columns.len()).filter(has_name).collect();
         scope.add(alias_table(target, &named, INSERTED, &[])?)?;
+        // One of them may have the target's name.
+        scope.tables.extend(selected);
         let mut hooks = OnDuplicateHooks { target, inner: hooks };
         let binder = binder.in_clause("field list");
         let assignments = Assignments::bind(&insert.on_duplicate, target, &scope, &binder, &mut hooks)?;

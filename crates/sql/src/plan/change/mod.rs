@@ -12,6 +12,7 @@
 //! - [`setup`]: changes of the switches of `performance_schema`.
 
 pub mod assignments;
+mod carried;
 pub mod delete;
 pub mod filling;
 pub mod foreign_keys;
@@ -27,6 +28,7 @@ pub mod target;
 pub mod update;
 
 pub use assignments::Assignments;
+pub(in crate::plan) use carried::Carried;
 pub use delete::DeletePlan;
 pub use foreign_keys::ForeignKeys;
 pub(in crate::plan) use insert::INSERTED;

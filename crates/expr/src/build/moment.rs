@@ -3,15 +3,15 @@
 //! what the branch that they take is.
 
 use super::comparison::read_chosen;
-use super::year::is_year_column;
+use super::year::{first_of_year, is_year_column};
 use super::{BindCtx, as_text, expr};
-use crate::function::{FuncDef, def, stable};
+use crate::function::{FuncDef, stable};
 use crate::interval::looks_like_a_date;
 use crate::json::{JSON_UNQUOTE, text_result};
 use crate::node::{Expr, IntervalUnit, Node};
 use tidemark_types::error::Result;
 use tidemark_types::temporal::parse;
-use tidemark_types::{Date, Derivation, SqlType, TypeKind, Val};
+use tidemark_types::{Derivation, SqlType, TypeKind, Val};
 
 /// A document where a date is wanted is the string in it.
 fn json_as_text(e: Expr, bind: &BindCtx) -> Result<Expr> {
@@ -132,8 +132,8 @@ pub(crate) fn clock_of(e: Expr, bind: &BindCtx) -> Expr {
     }
 }
 
-/// Whether it is what ADDTIME or SUBTIME makes, of two times a time.
-fn is_sum_of_times(e: &Expr) -> bool {
+/// Whether it is what ADDTIME or SUBTIME makes: of two times a time, which is one of today beside a date.
+pub(crate) fn is_sum_of_times(e: &Expr) -> bool {
     matches!(&e.node, Node::Call(def, _) if matches!(def.name, "addtime" | "subtime"))
 }
 
@@ -143,28 +143,6 @@ pub(crate) fn year_as_moment(e: Expr) -> Expr {
         true => first_of_year(e),
         false => e,
     }
-}
-
-/// The first day of a year that a column holds.
-fn first_of_year(e: Expr) -> Expr {
-    static FUNCTION: FuncDef = def(
-        "first_of_year",
-        (1, 1),
-        |_, _| Ok(SqlType::date()),
-        |args, _, ctx| {
-            let value = args[0].eval(ctx)?;
-            Ok(match value.is_null() {
-                true => Val::Null,
-                false => Val::Date(Date {
-                    year: value.to_int(ctx.env)? as u16,
-                    month: 1,
-                    day: 1,
-                }),
-            })
-        },
-    );
-    let ty = SqlType::date().with_nullable(e.ty.nullable);
-    expr(ty, Node::Call(&FUNCTION, vec![e]))
 }
 
 /// What a date or time is wanted of: the sum of a date and an interval that is a text, or a column of years.

@@ -97,24 +97,39 @@ pub(super) fn year_of(value: &Value) -> Option<i64> {
 
 /// A year beside a date as the date that it is there. Other operands stay.
 pub(super) fn year_beside(e: Expr, other: &SqlType) -> Expr {
+    match e.ty.kind == TypeKind::Year && other.has_date() {
+        true => date_in(e, 0),
+        false => e,
+    }
+}
+
+/// The first day of a year that a column holds.
+pub(super) fn first_of_year(e: Expr) -> Expr {
+    date_in(e, 1)
+}
+
+/// The date in a year whose month and day are both this number.
+fn date_in(e: Expr, month_and_day: u8) -> Expr {
     static FUNCTION: FuncDef = def(
-        "date_of_year",
-        (1, 1),
+        "date_in_year",
+        (2, 2),
         |_, _| Ok(SqlType::date()),
         |args, _, ctx| {
-            let value = args[0].eval(ctx)?;
-            Ok(match value.is_null() {
-                true => Val::Null,
-                false => Val::Date(Date {
-                    year: value.to_int(ctx.env)? as u16,
-                    ..Date::ZERO
-                }),
-            })
+            let (year, number) = (args[0].eval(ctx)?, args[1].eval(ctx)?);
+            if year.is_null() {
+                return Ok(Val::Null);
+            }
+            let number = number.to_int(ctx.env)? as u8;
+            Ok(Val::Date(Date {
+                year: year.to_int(ctx.env)? as u16,
+                month: number,
+                day: number,
+            }))
         },
     );
-    if e.ty.kind != TypeKind::Year || !other.has_date() {
-        return e;
-    }
     let ty = SqlType::date().with_nullable(e.ty.nullable);
-    expr(ty, Node::Call(&FUNCTION, vec![e]))
+    expr(
+        ty,
+        Node::Call(&FUNCTION, vec![e, int_literal(month_and_day.into())]),
+    )
 }

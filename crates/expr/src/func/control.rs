@@ -247,7 +247,7 @@ fn extreme_date<'a>(args: &'a [Expr], ty: &SqlType, wanted: Ordering, ctx: &Eval
         }
         let is_number = arg.ty.is_numeric();
         let clock = match &value {
-            Val::Str(text) if !with_time && is_sum_of_times(arg) => parse::time(text),
+            Val::Str(text) if !with_time && build::is_sum_of_times(arg) => parse::time(text),
             _ => None,
         };
         let moment = match &value {
@@ -285,11 +285,6 @@ fn extreme_date<'a>(args: &'a [Expr], ty: &SqlType, wanted: Ordering, ctx: &Eval
             Some(best) => Val::string(best.date.to_string()),
         }),
     }
-}
-
-/// Whether it is a text that ADDTIME or SUBTIME makes, which is a time of today beside a DATE.
-fn is_sum_of_times(e: &Expr) -> bool {
-    matches!(&e.node, crate::Node::Call(def, _) if matches!(def.name, "addtime" | "subtime"))
 }
 
 /// The least of them as texts.

@@ -157,7 +157,7 @@ impl Planner<'_> {
         if let Some(mut carried) = carried
             && !block.is_grouped()
         {
-            self.carry(&mut carried, &from.scope.tables, &mut block);
+            self.carry(&mut carried, &from.scope.tables, &mut block)?;
             self.carried = Some(carried);
         }
         let grouped = block.is_grouped() || !block.windows.is_empty();

@@ -12,7 +12,7 @@
 use super::insert::SourceQuery;
 use super::target::Target;
 use crate::context::TableUse;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::expr::{Expr, Node, ScopeTable, build};
 use crate::parse::ast;
 use crate::plan::block::Block;
@@ -56,13 +56,18 @@ impl Planner<'_> {
         Ok((source, uses, shown.unwrap_or_default()))
     }
 
-    /// Adds what is to be carried to the output of the outermost block of the query; tells of the tables.
-    pub(in crate::plan) fn carry(&self, carried: &mut Carried, tables: &[ScopeTable], block: &mut Block) {
+    /// Adds what is to be carried to the output of the outermost block of the query; tells of the tables. Error 1235 for a slot whose type
+    /// no column tells: each has its place behind the others.
+    pub(in crate::plan) fn carry(
+        &self,
+        carried: &mut Carried,
+        tables: &[ScopeTable],
+        block: &mut Block,
+    ) -> Result<()> {
         let results = self.state.results_collation();
         for slot in &carried.slots {
-            let Some(ty) = type_of(*slot, tables) else {
-                continue;
-            };
+            let ty = type_of(*slot, tables)
+                .ok_or_else(|| SqlError::not_supported("this column of a view in ON DUPLICATE KEY UPDATE"))?;
             block.columns.push(OutputColumn {
                 name: String::new(),
                 meta: ColumnMeta::of_expression("", &ty, results),
@@ -73,6 +78,7 @@ impl Planner<'_> {
             block.output.push(build::column(*slot, ty));
         }
         carried.tables = tables.to_vec();
+        Ok(())
     }
 
     /// The slots of the query's row that values read.

@@ -82,7 +82,23 @@ pub struct Aggregate {
     pub separator: Vec<u8>,
     /// The type of the result.
     pub ty: SqlType,
+    /// Which digits the result of an AVG of exact numbers has.
+    pub quotient: Quotient,
 }
+
+/// Which digits behind the point the average of integers or decimals is finished with; see [`digits`](super::digits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quotient {
+    /// Those of the type.
+    Shown,
+    /// Those that a division makes: of a group that was kept in a table.
+    Divided,
+    /// As many as a double can tell apart.
+    Whole,
+}
+
+/// Digits of a whole quotient behind the point, and some to spare: a double has 17.
+const WHOLE_DIGITS: u8 = 36;
 
 impl AggFunc {
     /// As error texts and plans name it.
@@ -145,6 +161,7 @@ impl Aggregate {
             order_by: Vec::new(),
             separator: Vec::new(),
             ty: SqlType::bigint().with_nullable(false),
+            quotient: Quotient::Shown,
         }
     }
 
@@ -194,7 +211,15 @@ impl Aggregate {
             order_by: Vec::new(),
             separator: b",".to_vec(),
             ty,
+            quotient: Quotient::Shown,
         })
+    }
+
+    /// How many digits behind the point a decimal meets that is beside it, if this is an average of exact numbers.
+    pub fn divided_scale(&self, increment: u8) -> Option<u8> {
+        let is_exact = self.func == AggFunc::Avg && self.ty.kind == TypeKind::Decimal;
+        let (_, scale) = decimal_shape(&self.args.first()?.ty);
+        is_exact.then(|| Decimal::quotient_scale(scale as u8, 0, increment))
     }
 
     /// GROUP_CONCAT's own clauses.
@@ -587,8 +612,16 @@ impl Accumulator {
                     return Ok(Val::Decimal(sum.round(spec.ty.scale.max(sum.scale()))));
                 }
                 let increment = ctx.env.div_precision_increment;
+                let (increment, scale) = match spec.quotient {
+                    Quotient::Shown => (increment, Some(spec.ty.scale)),
+                    Quotient::Divided => (increment, None),
+                    Quotient::Whole => (WHOLE_DIGITS, None),
+                };
                 let average = sum.div(&Decimal::from(count), increment).unwrap_or(Decimal::ZERO);
-                Val::Decimal(average.round(spec.ty.scale))
+                Val::Decimal(match scale {
+                    Some(scale) => average.round(scale),
+                    None => average,
+                })
             }
             State::Numbers(numbers) => {
                 let mut all = spec.accumulator();

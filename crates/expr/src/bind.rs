@@ -4,6 +4,7 @@
 //! [`build`]. What means different things in different statements (aggregates, subqueries, `VALUES(c)`, `DEFAULT`)
 //! is asked of [`Hooks`], which the planner of each statement implements.
 
+use super::digits::Asked;
 use super::func::{call as call_function, cast_as_array, is_function};
 use super::scope::Scope;
 use super::window::misplaced_window_function;
@@ -40,6 +41,11 @@ pub trait Hooks {
     fn subquery(&mut self, query: &Query, scope: &Scope, binder: &Binder) -> Result<(usize, Vec<SqlType>)> {
         let _ = (query, scope, binder);
         Err(SqlError::not_supported("a subquery in this place"))
+    }
+
+    /// Which digits a bound expression goes on with, that of averages below it: see [`digits`](crate::digits).
+    fn settle(&mut self, e: &mut Expr, asked: Asked) {
+        let _ = (e, asked);
     }
 
     /// `VALUES(column)`; outside ON DUPLICATE KEY UPDATE it is NULL.

@@ -27,6 +27,7 @@
 //! - `eval`: the evaluator; `compare`, `arith` and `cast` are its operators, `like` its patterns, `interval` and `json`
 //!   what dates and documents need, `json_schema` what documents may be.
 //! - `func`: the table of functions.
+//! - [`digits`]: which digits of an AVG an expression goes on with.
 //! - `aggregate`: COUNT, SUM and the rest, as accumulators the executor drives; `concat`: GROUP_CONCAT's texts.
 //! - `window`: window functions, which the executor works out over rows in order.
 //! - `column_type`: a type as it is written → a type as it is.
@@ -43,6 +44,7 @@ mod cast;
 mod column_type;
 mod compare;
 mod concat;
+pub mod digits;
 mod env;
 mod eval;
 mod func;
@@ -59,7 +61,7 @@ pub mod print;
 mod scope;
 mod window;
 
-pub use aggregate::{Accumulator, AggFunc, Aggregate, Inputs, Merging};
+pub use aggregate::{Accumulator, AggFunc, Aggregate, Inputs, Merging, Quotient};
 pub use bind::{Binder, Hooks, PlainHooks, array_out_of_place};
 pub use build::{BindCtx, DateConstant};
 pub use column_type::{ROW_BYTES_MAX, collation, column_type};

@@ -118,6 +118,15 @@ pub enum Node {
     Cast(Box<Expr>),
     /// Another collation or none: the bytes stay.
     Retype(Box<Expr>),
+    /// A number that may have more digits behind the point than its type has: see [`digits`](super::digits).
+    Digits {
+        /// Rounded to those of the type; otherwise cut at the computed ones.
+        shown: bool,
+        /// With how many it is computed.
+        computed: u8,
+        /// What has them.
+        value: Box<Expr>,
+    },
     /// `date ± INTERVAL n unit`
     DateAdd {
         /// The unit of the amount.
@@ -388,6 +397,7 @@ macro_rules! operands {
             | Node::IsTruth(e, _)
             | Node::Cast(e)
             | Node::Retype(e)
+            | Node::Digits { value: e, .. }
             | Node::Extract(_, e) => vec![e],
             Node::Arith(_, _, p) | Node::Bit(_, p) | Node::Compare(_, _, p) | Node::Xor(p) => {
                 p.$iter().collect()
@@ -493,7 +503,7 @@ impl Expr {
     }
 
     /// What IF or CASE chooses among; nothing for other expressions.
-    fn branches(&mut self) -> Vec<&mut Expr> {
+    pub(super) fn branches(&mut self) -> Vec<&mut Expr> {
         match &mut self.node {
             Node::Call(function, args) if function.name == "if" => args.iter_mut().skip(1).collect(),
             Node::Case { whens, otherwise, .. } => {

@@ -147,7 +147,7 @@ impl Printer<'_> {
             }
             Node::Call(def, args) => format!("{}({})", def.name, all(args, ",")),
             Node::Cast(inner) => format!("cast({} as {})", of(inner), cast_name(e)),
-            Node::Retype(inner) => of(inner),
+            Node::Retype(inner) | Node::Digits { value: inner, .. } => of(inner),
             Node::DateAdd { unit, negate, args } => {
                 let sign = sign_of(*negate);
                 format!(

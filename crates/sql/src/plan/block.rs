@@ -54,6 +54,15 @@ pub(super) struct Block {
 }
 
 impl Block {
+    pub fn has_windows(&self) -> bool {
+        !self.windows.is_empty()
+    }
+
+    /// WITH ROLLUP
+    pub fn has_totals(&self) -> bool {
+        self.rollup.is_some()
+    }
+
     fn is_grouped(&self) -> bool {
         !self.aggregates.is_empty() || !self.keys.is_empty()
     }
@@ -327,7 +336,7 @@ impl Planner<'_> {
             (false, None, having) => (having, None),
             (_, filter, having) => (filter, having),
         };
-        Ok(Block {
+        let mut block = Block {
             filter,
             keys,
             aggregates: finished.aggregates,
@@ -337,7 +346,9 @@ impl Planner<'_> {
             output: items.into_iter().map(|item| item.expr).collect(),
             order,
             windows: windows.passes(),
-        })
+        };
+        self.settle_block(&mut block);
+        Ok(block)
     }
 
     fn windows_and_items(
@@ -422,6 +433,10 @@ impl Planner<'_> {
         let mut slots = keep.clone();
         let inputs = block.aggregates.iter().flat_map(Aggregate::inputs);
         inputs.for_each(|e| self.slots_of(e, &mut slots));
+        let quotient = block.quotient(ordered && !first_only);
+        for aggregate in &mut block.aggregates {
+            aggregate.quotient = quotient;
+        }
         GroupPlan {
             keys: std::mem::take(&mut block.keys),
             aggregates: std::mem::take(&mut block.aggregates),

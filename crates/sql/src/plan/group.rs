@@ -6,6 +6,7 @@ use super::rollup::placeholder;
 use super::window::{Windows, has_window};
 use super::{AGGREGATE, Planner};
 use crate::error::{Result, SqlError, er};
+use crate::expr::digits::Asked;
 use crate::expr::{Aggregate, Binder, Expr, Hooks, Node, Scope, build};
 use crate::parse::ast::{self, ColumnName, FunctionCall, Query};
 use crate::types::SqlType;
@@ -71,6 +72,10 @@ impl Hooks for BlockHooks<'_, '_> {
         });
         self.aggregates = Some(finished);
         out
+    }
+
+    fn settle(&mut self, e: &mut Expr, asked: Asked) {
+        self.planner.settle_digits(e, asked);
     }
 
     /// In queries of ON DUPLICATE KEY UPDATE it is a column of the new row.

@@ -18,6 +18,7 @@ pub mod change;
 mod common;
 mod dependence;
 mod derived;
+mod digits;
 pub mod explain;
 pub mod file_form;
 mod filter;
@@ -307,6 +308,8 @@ pub struct Planner<'a> {
     on_duplicate: bool,
     /// What ON DUPLICATE KEY UPDATE asks of the outermost block of INSERT's query.
     carried: Option<change::Carried>,
+    /// Some block has an AVG that has more digits than it shows.
+    has_averages: bool,
     /// For each aggregate around what is bound, how many scopes are around its query.
     aggregates_around: Vec<usize>,
     /// The generated columns that conditions may go by, of the tables met so far.
@@ -343,6 +346,7 @@ impl<'a> Planner<'a> {
             places: Vec::new(),
             on_duplicate: false,
             carried: None,
+            has_averages: false,
             aggregates_around: Vec::new(),
             generated: RefCell::default(),
         }

@@ -11,6 +11,7 @@
 use super::walk::has_subquery;
 use super::{AGGREGATE, Planner};
 use crate::error::{Result, SqlError};
+use crate::expr::digits;
 use crate::expr::{Aggregate, Expr, Node, OUTER, Scope, build};
 
 /// Where a subquery stands, for the aggregates in it.
@@ -80,7 +81,11 @@ impl Planner<'_> {
                 .iter_mut()
                 .chain(order)
                 .for_each(|e| move_outwards(e, level));
-            let value = build::column(slot, aggregate.ty.clone());
+            let mut value = build::column(slot, aggregate.ty.clone());
+            if let Some(computed) = aggregate.divided_scale(self.binder.ctx.div_precision_increment) {
+                value = digits::veiled(value, computed);
+                self.has_averages = true;
+            }
             place.added.push(aggregate);
             return Ok(Some(value));
         }

@@ -6,6 +6,7 @@ use super::{Destination, Origin, OutputColumn, Planner, QueryBody, QueryPlan, Se
 use crate::accounts::Privileges;
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
+use crate::expr::digits::Asked;
 use crate::expr::{DefaultOf, Expr, Node, Scope, build, check_comparable};
 use crate::parse::ast::{self, Literal, OrderItem, Query};
 use crate::types::{ColumnMeta, SqlType, TypeKind};
@@ -30,7 +31,10 @@ impl Planner<'_> {
             Some(ast::Into::Variables(names)) if names.len() != plan.columns.len() => {
                 return Err(SqlError::select_column_count());
             }
-            Some(ast::Into::Variables(names)) => plan.into = Destination::Variables(names.clone()),
+            Some(ast::Into::Variables(names)) => {
+                plan.into = Destination::Variables(names.clone());
+                plan.unveil_all();
+            }
             Some(ast::Into::File(file)) => {
                 plan.into = Destination::File(Box::new(FileForm::new(file, &plan.columns)?));
             }
@@ -272,7 +276,9 @@ impl Planner<'_> {
             aliases: &[],
             alias_first: false,
         };
-        binder.bind(e, scope, &mut hooks)
+        let mut bound = binder.bind(e, scope, &mut hooks)?;
+        self.settle_digits(&mut bound, Asked::Exact);
+        Ok(bound)
     }
 }
 

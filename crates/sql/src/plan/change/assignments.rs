@@ -5,6 +5,7 @@ use super::literal_default;
 use super::target::{Target, Use};
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError};
+use crate::expr::digits::Asked;
 use crate::expr::{BindCtx, Binder, Expr, Hooks, PlainHooks, Scope, build};
 use crate::parse::{self, ast};
 use crate::plan::walk::has_subquery;
@@ -124,7 +125,8 @@ pub fn assigned_value(
         column,
         inner: hooks,
     };
-    let bound = binder.bind(value, scope, &mut hooks)?;
+    let mut bound = binder.bind(value, scope, &mut hooks)?;
+    hooks.settle(&mut bound, Asked::Exact);
     let bound = as_stored(value, bound, &target.def.columns[column].ty, binder.ctx)?;
     Ok(build::assignable(
         bound,
@@ -175,6 +177,10 @@ struct DefaultHooks<'a> {
 }
 
 impl Hooks for DefaultHooks<'_> {
+    fn settle(&mut self, e: &mut Expr, asked: Asked) {
+        self.inner.settle(e, asked);
+    }
+
     fn aggregate(&mut self, call: &ast::FunctionCall, scope: &Scope, binder: &Binder) -> Result<Expr> {
         self.inner.aggregate(call, scope, binder)
     }

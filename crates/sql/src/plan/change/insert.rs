@@ -12,6 +12,7 @@ use super::target::{Target, Use};
 use crate::accounts::Privileges;
 use crate::context::TableUse;
 use crate::error::{Result, SqlError};
+use crate::expr::digits::Asked;
 use crate::expr::{AllowedColumns, Binder, Expr, Hooks, Scope, ScopeColumn, ScopeTable, build};
 use crate::parse::ast;
 use crate::plan::from::default_of;
@@ -168,7 +169,8 @@ impl Planner<'_> {
         let mut planner = Planner::new(self.state, self.binder, self.sample, self.contexts);
         planner.uses.clone_from(&self.uses);
         planner.carried = carried.take();
-        let query = planner.query(query, None)?;
+        let mut query = planner.query(query, None)?;
+        query.unveil_all();
         planner.moments(false)?;
         *carried = planner.carried.take();
         let source = SourceQuery {
@@ -255,6 +257,10 @@ struct OnDuplicateHooks<'a> {
 }
 
 impl Hooks for OnDuplicateHooks<'_> {
+    fn settle(&mut self, e: &mut Expr, asked: Asked) {
+        self.inner.settle(e, asked);
+    }
+
     fn subquery(
         &mut self,
         query: &ast::Query,
@@ -286,6 +292,10 @@ pub(super) fn bind_rows(
         inner: &'a mut dyn Hooks,
     }
     impl Hooks for ValueHooks<'_> {
+        fn settle(&mut self, e: &mut Expr, asked: Asked) {
+            self.inner.settle(e, asked);
+        }
+
         fn default_of(
             &mut self,
             column: Option<&ast::ColumnName>,
@@ -324,8 +334,9 @@ pub(super) fn bind_rows(
                         target,
                         inner: &mut *hooks,
                     };
-                    let bound = binder.bind(value, &scope, &mut hooks)?;
+                    let mut bound = binder.bind(value, &scope, &mut hooks)?;
                     let column = &target.def.columns[*column];
+                    hooks.settle(&mut bound, Asked::Exact);
                     let bound = as_stored(value, bound, &column.ty, binder.ctx)?;
                     Given::Value(build::assignable(bound, &column.ty, &column.name, binder.ctx))
                 }

@@ -163,7 +163,7 @@ fn may_always_be_null(expr: &Expr) -> bool {
     match &expr.node {
         Node::Call(def, _) => !HAND_ON.contains(&def.name),
         Node::Cast(_) => true,
-        Node::Retype(inner) => may_always_be_null(inner),
+        Node::Retype(inner) | Node::Digits { value: inner, .. } => may_always_be_null(inner),
         _ => false,
     }
 }

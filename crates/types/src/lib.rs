@@ -57,7 +57,7 @@ pub mod warnings;
 pub use cmp_kind::CmpKind;
 pub use collation::{Charset, Collation};
 pub use conversion::Conversion;
-pub use decimal::Decimal;
+pub use decimal::{Decimal, MAX_PRECISION, MAX_SCALE};
 pub use meta::ColumnMeta;
 pub use sql_mode::SqlMode;
 pub use sql_type::{Derivation, SqlType, TypeKind};

@@ -31,7 +31,10 @@ use std::cell::{Cell, RefCell};
 use tidemark_types::convert::{double_prefix, int_value, integer_prefix};
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::temporal::parse;
-use tidemark_types::{Charset, CmpKind, Collation, Decimal, Derivation, SqlMode, SqlType, TypeKind, Val};
+use tidemark_types::{
+    Charset, CmpKind, Collation, Decimal, Derivation, MAX_PRECISION, MAX_SCALE, SqlMode, SqlType, TypeKind,
+    Val,
+};
 
 /// What types depend on besides the operands.
 #[derive(Clone, Debug)]
@@ -355,8 +358,31 @@ pub(crate) fn chain(steps: Vec<Expr>) -> Expr {
     expr(ty, Node::Chain(steps))
 }
 
+/// A parameter that is a text, beside an integer or a decimal, is the exact number that it begins with: MySQL takes its type from what it
+/// stands beside, not from how a client has sent it, and a double would lose digits of a large number. How many digits it has behind
+/// the point is not known.
+fn exact_parameter(e: Expr, beside: &SqlType) -> Expr {
+    static FUNCTION: FuncDef = def(
+        "exact_number",
+        (1, 1),
+        |_, _| Ok(SqlType::decimal(MAX_PRECISION, MAX_SCALE)),
+        |args, _, ctx| match args[0].eval(ctx)? {
+            Val::Null => Ok(Val::Null),
+            value => Ok(Val::Decimal(value.to_decimal(ctx.env)?)),
+        },
+    );
+    let is_exact = beside.is_integer() || beside.kind == TypeKind::Decimal;
+    if !is_exact || !matches!(e.node, Node::Param(_)) || !e.ty.is_string() {
+        return e;
+    }
+    let ty = SqlType::decimal(MAX_PRECISION, MAX_SCALE).with_nullable(e.ty.nullable);
+    expr(ty, Node::Call(&FUNCTION, vec![e]))
+}
+
 pub(crate) fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
     let (left, right) = (json_as_double(as_number(left)), json_as_double(as_number(right)));
+    let left = exact_parameter(left, &right.ty);
+    let right = exact_parameter(right, &left.ty);
     let (a, b) = (number_kind(&left.ty), number_kind(&right.ty));
     let mut kind = a.max(b);
     if op == ArithOp::Div && kind == NumKind::Int {

@@ -4,11 +4,12 @@
     cargo build --release && cp target/release/tidemark /tmp/counted
     cargo build --release --features uncounted && cp target/release/tidemark /tmp/uncounted
     bench/counting.py --counted /tmp/counted --uncounted /tmp/uncounted
-                      [--workloads point,rw] [--clients 8] [--seconds 6] [--rounds 15] [--tables 4] [--rows 20000] [--instructions]
+                      [--workloads point,rw] [--clients 4] [--seconds 2] [--rounds 60] [--tables 4] [--rows 20000] [--instructions]
 
-A server of each build has the same tables. Stock sysbench runs on them in turns, each first in every other round; what the server's process has spent, the
-kernel's share for it included (/proc/PID/stat), is divided by its transactions. A round is a pair, and the price is the median of the pairs'
-ratios, with the quartiles beside it: what else the machine does meets both.
+Two servers have the same tables, one of each build. Stock sysbench runs on both at once, so that whatever else the machine does meets both
+alike; what a server's process has spent, the kernel's share for it included (/proc/PID/stat), is divided by its transactions. A round is a
+pair, and the price is the median of the pairs' ratios, with the quartiles beside it. In the second half of the rounds each build has
+the other's data: where rows lie costs something, too, and a server's tables stay as they were loaded.
 
 `--instructions` counts instead, with valgrind's callgrind: the instructions outside the kernel that a transaction takes in the thread of its
 connection, from the difference of two lengths of one run, so that what login and preparation take is no part, nor what other threads do
@@ -21,6 +22,7 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -51,9 +53,19 @@ class Build:
     def start(self) -> None:
         os.environ["TIDEMARK_BINARY"] = str(self.program)
         self.server.start()
-        self.server.address.execute("CREATE USER sbtest@'%'", "GRANT ALL ON *.* TO sbtest@'%'")
         self.bench = compare.Server(f"{self.name}={self.server.port}")
+
+    def prepare(self) -> None:
+        self.server.address.execute("CREATE USER sbtest@'%'", "GRANT ALL ON *.* TO sbtest@'%'")
         self.bench.prepare(self.options)
+
+    def change_data(self, other: "Build") -> None:
+        """Each goes on with what the other has loaded."""
+        for build in (self, other):
+            build.server.stop()
+        self.server, other.server = other.server, self.server
+        for build in (self, other):
+            build.start()
 
     def run(self, workload: str, clients: int, *length: str) -> int:
         """Returns how many transactions there were."""
@@ -99,15 +111,18 @@ class Build:
         return list(self.server.home.glob("callgrind.out.*-*"))
 
 
-def in_turns(builds: list[Build], workload: str, options: argparse.Namespace) -> None:
-    pairs = []
-    for build in builds:
-        build.time_us(workload)
-    for turn in range(options.rounds):
-        seen = {}
-        for build in builds if turn % 2 == 0 else reversed(builds):
-            seen[build.name] = build.time_us(workload)
-        pairs.append(seen)
+def side_by_side(builds: list[Build], workload: str, options: argparse.Namespace) -> list[dict]:
+    """The rounds of half of the time: by build what a transaction takes, outside the kernel and in it."""
+    with ThreadPoolExecutor(len(builds)) as pool:
+        def one_round(turn: int) -> dict:
+            order = builds if turn % 2 == 0 else builds[::-1]
+            running = {build.name: pool.submit(build.time_us, workload) for build in order}
+            return {name: one.result() for name, one in running.items()}
+        one_round(0)
+        return [one_round(turn) for turn in range(options.rounds // 2)]
+
+
+def show(workload: str, builds: list[Build], pairs: list[dict]) -> None:
     for build in builds:
         user, system = (median(pair[build.name][part] for pair in pairs) for part in (0, 1))
         print(f"{workload:6} {build.name:9} {user + system:8.2f} µs a transaction: {user:.2f} outside the kernel, {system:.2f} in it", flush=True)
@@ -121,9 +136,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--counted", type=Path, required=True)
     parser.add_argument("--uncounted", type=Path, required=True)
     parser.add_argument("--workloads", type=lambda text: text.split(","), default=["point", "rw"])
-    parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--seconds", type=int, default=6)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--tables", type=int, default=4)
     parser.add_argument("--rows", type=int, default=20000)
     parser.add_argument("--instructions", action="store_true")
@@ -139,13 +154,21 @@ def main() -> int:
     try:
         for build in builds:
             build.start()
-        for workload in options.workloads:
-            if options.instructions:
+            build.prepare()
+        if options.instructions:
+            for workload in options.workloads:
                 counted, uncounted = (build.instructions(workload) for build in builds)
                 print(f"{workload:6} {counted:,.0f} instructions a transaction, {uncounted:,.0f} without counting: "
                       f"{100 * (counted / uncounted - 1):+.2f} %", flush=True)
-            else:
-                in_turns(builds, workload, options)
+            return 0
+        pairs = {workload: [] for workload in options.workloads}
+        for half in range(2):
+            if half == 1:
+                builds[0].change_data(builds[1])
+            for workload, seen in pairs.items():
+                seen += side_by_side(builds, workload, options)
+        for workload, seen in pairs.items():
+            show(workload, builds, seen)
     finally:
         for build in builds:
             build.server.__exit__()

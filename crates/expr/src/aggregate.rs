@@ -82,23 +82,22 @@ pub struct Aggregate {
     pub separator: Vec<u8>,
     /// The type of the result.
     pub ty: SqlType,
-    /// Which digits the result of an AVG of exact numbers has.
+    /// With which digits an average of integers or decimals is finished.
     pub quotient: Quotient,
+    /// An average of integers or decimals is finished as a double.
+    pub as_double: bool,
 }
 
-/// Which digits behind the point the average of integers or decimals is finished with; see [`digits`](super::digits).
+/// Which digits behind the point the average of integers or decimals has; see [`digits`](super::digits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quotient {
     /// Those of the type.
     Shown,
     /// Those that a division makes: of a group that was kept in a table.
     Divided,
-    /// As many as a double can tell apart.
+    /// The same, but a double is divided as a double.
     Whole,
 }
-
-/// Digits of a whole quotient behind the point, and some to spare: a double has 17.
-const WHOLE_DIGITS: u8 = 36;
 
 impl AggFunc {
     /// As error texts and plans name it.
@@ -162,6 +161,7 @@ impl Aggregate {
             separator: Vec::new(),
             ty: SqlType::bigint().with_nullable(false),
             quotient: Quotient::Shown,
+            as_double: false,
         }
     }
 
@@ -212,14 +212,13 @@ impl Aggregate {
             separator: b",".to_vec(),
             ty,
             quotient: Quotient::Shown,
+            as_double: false,
         })
     }
 
-    /// How many digits behind the point a decimal meets that is beside it, if this is an average of exact numbers.
-    pub fn divided_scale(&self, increment: u8) -> Option<u8> {
-        let is_exact = self.func == AggFunc::Avg && self.ty.kind == TypeKind::Decimal;
-        let (_, scale) = decimal_shape(&self.args.first()?.ty);
-        is_exact.then(|| Decimal::quotient_scale(scale as u8, 0, increment))
+    /// Whether this is an average that has digits which it does not show.
+    pub fn is_quotient(&self) -> bool {
+        self.func == AggFunc::Avg && self.ty.kind == TypeKind::Decimal && !self.as_double
     }
 
     /// GROUP_CONCAT's own clauses.
@@ -612,16 +611,18 @@ impl Accumulator {
                     return Ok(Val::Decimal(sum.round(spec.ty.scale.max(sum.scale()))));
                 }
                 let increment = ctx.env.div_precision_increment;
-                let (increment, scale) = match spec.quotient {
-                    Quotient::Shown => (increment, Some(spec.ty.scale)),
-                    Quotient::Divided => (increment, None),
-                    Quotient::Whole => (WHOLE_DIGITS, None),
-                };
+                if spec.as_double && spec.quotient == Quotient::Whole {
+                    return Ok(Val::Double(sum.to_f64() / count as f64));
+                }
                 let average = sum.div(&Decimal::from(count), increment).unwrap_or(Decimal::ZERO);
-                Val::Decimal(match scale {
-                    Some(scale) => average.round(scale),
-                    None => average,
-                })
+                let average = match spec.quotient {
+                    Quotient::Shown => average.round(spec.ty.scale),
+                    Quotient::Divided | Quotient::Whole => average,
+                };
+                match spec.as_double {
+                    true => Val::Double(average.to_f64()),
+                    false => Val::Decimal(average),
+                }
             }
             State::Numbers(numbers) => {
                 let mut all = spec.accumulator();

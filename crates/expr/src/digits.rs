@@ -9,26 +9,37 @@
 //! A finished aggregate is a slot of the row, and so is a result of such a subquery. Who asks which digits of it is settled
 //! once, when an expression is whole: [`settle`] puts a [`Node::Digits`] around each of them, by what is above it.
 
+use super::build::{self, expr, null};
 use super::node::{Expr, Node, NumKind};
-use tidemark_types::{CmpKind, TypeKind};
+use tidemark_types::{CmpKind, SqlType, TypeKind};
 
-/// What has digits that it does not show, and how many a decimal beside it meets; `None`: it is nothing of that kind.
+/// What has digits that it does not show.
 pub trait Leaves {
-    /// Of a finished aggregate, by its slot.
-    fn average(&self, slot: usize) -> Option<u8>;
-    /// Of a column of a subquery, which has all its digits from now on.
-    fn subquery(&mut self, id: usize, column: usize) -> Option<u8>;
+    /// Whether a slot is an average that has.
+    fn is_average(&self, slot: usize) -> bool;
+    /// The slot of the same average as a double.
+    fn as_double(&mut self, slot: usize) -> usize;
+    /// Whether a column of a subquery has; if so, it hands them on from now on.
+    fn unveil(&mut self, id: usize, column: usize) -> bool;
 }
 
 /// As what a value is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// As it is shown: a result, a text.
+    /// As it is shown.
     Shown,
-    /// As a decimal, to compute with or to compare.
+    /// As the text that it is shown as.
+    Text,
+    /// As a decimal, to compute with, to compare or to keep.
     Exact,
     /// As a double.
     Double,
+}
+
+impl Asked {
+    fn is_for_people(self) -> bool {
+        matches!(self, Asked::Shown | Asked::Text)
+    }
 }
 
 /// Settles which digits the expression and all in it are asked for.
@@ -36,96 +47,118 @@ pub fn settle(e: &mut Expr, asked: Asked, leaves: &mut dyn Leaves) {
     hand_down(e, asked, leaves);
 }
 
-/// A result that is shown is from now on one to compute with. Returns how many digits it has; `None`: those that it shows.
-pub fn unveil(e: &mut Expr) -> Option<u8> {
+/// A value that shows the digits of its type; with `more` digits it is computed with, where somebody asks for them.
+pub fn veiled(e: Expr, more: bool) -> Expr {
+    let ty = e.ty.clone();
+    expr(
+        ty,
+        Node::Digits {
+            more,
+            value: Box::new(e),
+        },
+    )
+}
+
+/// A result that is shown hands on all of its digits from now on. Returns whether it has more than those of its type.
+pub fn unveil(e: &mut Expr) -> bool {
     match &mut e.node {
-        Node::Digits { shown, computed, .. } if *computed > e.ty.scale => {
-            *shown = false;
-            Some(*computed)
+        Node::Digits { more: true, value } => {
+            *e = std::mem::replace(value, null());
+            unveil(e);
+            true
         }
-        _ if e.ty.kind == TypeKind::Decimal => e.branches().into_iter().filter_map(unveil).max(),
-        _ => None,
+        _ if e.ty.kind == TypeKind::Decimal => {
+            let mut any = false;
+            for branch in e.branches() {
+                any |= unveil(branch);
+            }
+            any
+        }
+        _ => false,
     }
 }
 
-/// A value that shows the digits of its type, and has more to compute with.
-pub fn veiled(mut e: Expr, computed: u8) -> Expr {
-    cover(&mut e, computed, true);
-    e
+fn veil(e: &mut Expr, more: bool) {
+    let value = std::mem::replace(e, null());
+    *e = veiled(value, more);
 }
 
-/// Returns how many digits the value has, if those are more than its type tells.
-fn hand_down(e: &mut Expr, asked: Asked, leaves: &mut dyn Leaves) -> Option<u8> {
-    let digits = match &mut e.node {
-        Node::Column(slot) => leaves.average(*slot),
-        Node::Subquery { id, kind, .. } if kind.is_value() && e.ty.kind == TypeKind::Decimal => {
-            leaves.subquery(*id, 0)
-        }
-        _ => None,
-    };
-    if let Some(computed) = digits {
-        return match asked {
-            Asked::Shown => veil(e, computed),
-            Asked::Exact => {
-                cover(e, computed, false);
-                Some(computed)
+/// Returns whether the value has more digits than its type from now on.
+fn hand_down(e: &mut Expr, asked: Asked, leaves: &mut dyn Leaves) -> bool {
+    match &mut e.node {
+        Node::Column(slot) if leaves.is_average(*slot) => {
+            if asked == Asked::Double {
+                *e = build::column(leaves.as_double(*slot), SqlType::double());
+                return false;
             }
-            Asked::Double => Some(computed),
-        };
-    }
-    if let Node::Digits {
-        shown,
-        computed,
-        value,
-    } = &mut e.node
-    {
-        let computed = *computed;
-        if computed <= e.ty.scale {
-            return None;
+            return choose(e, asked);
         }
-        *shown = asked == Asked::Shown;
-        if asked == Asked::Double {
-            *e = std::mem::replace(value, super::build::null());
+        Node::Subquery { id, kind, .. }
+            if kind.is_value() && e.ty.kind == TypeKind::Decimal && leaves.unveil(*id, 0) =>
+        {
+            return choose(e, asked);
         }
-        return (asked != Asked::Shown).then_some(computed);
-    }
-    if let Node::Subquery { id, operands, .. } = &e.node {
-        for (column, (kind, _)) in operands.iter().enumerate() {
-            if compared_as(*kind) != Asked::Shown {
-                leaves.subquery(*id, column);
+        Node::Digits { more: true, value } => {
+            let mut value = std::mem::replace(value.as_mut(), null());
+            let as_double = asked == Asked::Double;
+            hand_down(&mut value, if as_double { asked } else { Asked::Exact }, leaves);
+            *e = value;
+            return choose(e, asked);
+        }
+        Node::Digits { more: false, value } => {
+            hand_down(value, Asked::Shown, leaves);
+            return false;
+        }
+        Node::Subquery { id, operands, .. } => {
+            for (column, (kind, _)) in operands.iter().enumerate() {
+                if !compared_as(*kind).is_for_people() {
+                    leaves.unveil(*id, column);
+                }
             }
         }
+        _ => {}
     }
     if e.is_choice() {
         return choice(e, asked, leaves);
     }
-    let mut most = None;
+    let mut has_more = false;
     let asks = asks_of(e);
     for (at, child) in e.children_mut().into_iter().enumerate() {
-        let digits = hand_down(child, asks.of(at), leaves);
-        most = most.max(digits);
+        has_more |= hand_down(child, asks.of(at), leaves);
     }
-    let computed = most.filter(|_| e.ty.kind == TypeKind::Decimal)?;
-    match (&e.node, asked) {
-        (Node::Call(def, _), Asked::Exact | Asked::Double) if def.name == "nullif" => Some(computed),
-        (Node::Call(def, _), Asked::Shown) if def.name == "nullif" => veil(e, computed),
+    if !has_more || e.ty.kind != TypeKind::Decimal {
+        return false;
+    }
+    match &e.node {
+        Node::Call(def, _) if def.name == "nullif" => choose(e, asked),
         // What is computed has its own digits, and no others for those above it.
-        _ => veil(e, 0),
+        _ => {
+            veil(e, false);
+            false
+        }
     }
 }
 
+/// Of a value that has more digits than its type: those that are asked for.
+fn choose(e: &mut Expr, asked: Asked) -> bool {
+    if asked.is_for_people() {
+        veil(e, true);
+    }
+    !asked.is_for_people()
+}
+
 /// IF and CASE: the alternatives are asked for what they are, the conditions are compared.
-fn choice(e: &mut Expr, asked: Asked, leaves: &mut dyn Leaves) -> Option<u8> {
+fn choice(e: &mut Expr, asked: Asked, leaves: &mut dyn Leaves) -> bool {
     let asked = match e.ty.kind {
         TypeKind::Decimal => asked,
-        _ if e.ty.is_float() => Asked::Double,
-        _ => Asked::Shown,
+        // As a text it is the text of what it chooses.
+        _ if e.ty.is_float() && asked != Asked::Text => Asked::Double,
+        _ => Asked::Text,
     };
-    let of_branches = e
-        .branches()
-        .into_iter()
-        .map(|branch| hand_down(branch, asked, leaves));
-    let most = of_branches.max().flatten();
+    let mut has_more = false;
+    for branch in e.branches() {
+        has_more |= hand_down(branch, asked, leaves);
+    }
     match &mut e.node {
         Node::Case { operand, whens, .. } => {
             let kind = whens.first().map_or(CmpKind::Int, |(kind, ..)| *kind);
@@ -145,33 +178,14 @@ fn choice(e: &mut Expr, asked: Asked, leaves: &mut dyn Leaves) -> Option<u8> {
         }
         _ => {}
     }
-    most.filter(|_| e.ty.kind == TypeKind::Decimal)
-}
-
-/// Shows the digits of the type.
-fn veil(e: &mut Expr, computed: u8) -> Option<u8> {
-    cover(e, computed, true);
-    None
-}
-
-fn cover(e: &mut Expr, computed: u8, shown: bool) {
-    let ty = e.ty.clone();
-    let value = Box::new(std::mem::replace(e, super::build::null()));
-    *e = super::build::expr(
-        ty,
-        Node::Digits {
-            shown,
-            computed,
-            value,
-        },
-    );
+    has_more && e.ty.kind == TypeKind::Decimal
 }
 
 /// What an operation asks of its operands.
 enum Asks {
     /// The same of all.
     All(Asked),
-    /// Of the first ones each its own; of the others nothing but what is shown.
+    /// Of the first ones each its own; of the others nothing but the text.
     Each(Vec<Asked>),
 }
 
@@ -179,7 +193,7 @@ impl Asks {
     fn of(&self, at: usize) -> Asked {
         match self {
             Asks::All(asked) => *asked,
-            Asks::Each(list) => list.get(at).copied().unwrap_or(Asked::Shown),
+            Asks::Each(list) => list.get(at).copied().unwrap_or(Asked::Text),
         }
     }
 }
@@ -213,13 +227,13 @@ fn asks_of(e: &Expr) -> Asks {
         Node::Call(def, _) => match def.name {
             "abs" | "ceil" | "floor" | "round" | "truncate" | "ifnull" | "coalesce" | "greatest"
             | "least" | "nullif" | "any_value" => asked_by_type(e),
-            "timestampadd" => return Asks::Each(vec![Asked::Shown, Asked::Exact]),
+            "timestampadd" => return Asks::Each(vec![Asked::Text, Asked::Exact]),
             "sign" | "format" | "field" | "interval" | "json_array" | "json_object" | "json_array_append"
             | "json_array_insert" | "json_insert" | "json_replace" | "json_set" => Asked::Exact,
             _ if e.ty.is_float() => Asked::Double,
-            _ => Asked::Shown,
+            _ => Asked::Text,
         },
-        _ => Asked::Shown,
+        _ => Asked::Text,
     })
 }
 
@@ -229,7 +243,7 @@ fn asked_by_type(e: &Expr) -> Asked {
         TypeKind::Decimal | TypeKind::Json => Asked::Exact,
         _ if e.ty.is_float() => Asked::Double,
         _ if e.ty.is_integer() => Asked::Exact,
-        _ => Asked::Shown,
+        _ => Asked::Text,
     }
 }
 
@@ -237,6 +251,6 @@ fn compared_as(kind: CmpKind) -> Asked {
     match kind {
         CmpKind::Int | CmpKind::Decimal | CmpKind::Number | CmpKind::Json => Asked::Exact,
         CmpKind::Double => Asked::Double,
-        _ => Asked::Shown,
+        _ => Asked::Text,
     }
 }

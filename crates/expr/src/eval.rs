@@ -70,17 +70,8 @@ impl Expr {
                 Val::Null => Ok(Val::Null),
                 value => Ok(Val::Str(value.into_text())),
             },
-            Node::Digits {
-                shown,
-                computed,
-                value,
-            } => Ok(match value.eval(ctx)? {
-                Val::Decimal(number) if *shown && number.scale() > self.ty.scale => {
-                    Val::Decimal(number.round(self.ty.scale))
-                }
-                Val::Decimal(number) if !*shown && number.scale() > *computed => {
-                    Val::Decimal(number.truncate(*computed))
-                }
+            Node::Digits { value, .. } => Ok(match value.eval(ctx)? {
+                Val::Decimal(number) => Val::Decimal(number.round(self.ty.scale)),
                 other => other,
             }),
             Node::DateAdd { unit, negate, args } => interval::date_add(args, *unit, *negate, &self.ty, ctx),

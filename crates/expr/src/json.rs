@@ -121,6 +121,19 @@ pub(crate) fn part<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Json>> {
         {
             extreme_number(args, name == "greatest", ctx)?
         }
+        // Digits that a value has not are not filled up in a document.
+        (Node::Digits { value, .. }, _) => match value.eval(ctx)? {
+            Val::Decimal(d) if d.scale() <= e.ty.scale => {
+                return Ok(Some(typed_json(&Val::Decimal(d), value)));
+            }
+            Val::Null => return Ok(None),
+            other => {
+                return Ok(Some(typed_json(
+                    &Val::Decimal(other.to_decimal(ctx.env)?.round(e.ty.scale)),
+                    value,
+                )));
+            }
+        },
         _ => {
             let value = e.eval(ctx)?;
             return Ok((!value.is_null()).then(|| typed_json(&value, e)));

@@ -118,12 +118,10 @@ pub enum Node {
     Cast(Box<Expr>),
     /// Another collation or none: the bytes stay.
     Retype(Box<Expr>),
-    /// A number that may have more digits behind the point than its type has: see [`digits`](super::digits).
+    /// A decimal with as many digits behind the point as its type has, whatever the value has: see [`digits`](super::digits).
     Digits {
-        /// Rounded to those of the type; otherwise cut at the computed ones.
-        shown: bool,
-        /// With how many it is computed.
-        computed: u8,
+        /// It is one that others go on with, by all of its digits.
+        more: bool,
         /// What has them.
         value: Box<Expr>,
     },

@@ -355,14 +355,37 @@ impl Parser<'_> {
 
     fn in_predicate(&mut self, left: Expr, negated: bool) -> Result<Expr> {
         let expr = boxed(left);
-        if self.query_in_parens_follows() {
+        if self.token_at(1).kind != TokenKind::Op(Op::LParen) && self.query_in_parens_follows() {
             let query = Box::new(self.in_parens(Parser::query)?);
             self.link()?;
             return Ok(Expr::InQuery { expr, query, negated });
         }
-        let list = self.in_parens(|p| p.list(Parser::expr))?;
+        let mut list = self.in_parens(Parser::list_or_query)?;
         self.link()?;
-        Ok(Expr::InList { expr, list, negated })
+        // `IN ((SELECT …))` reads all of its rows; in a list, a query is one value.
+        Ok(match list.pop() {
+            Some(Expr::Subquery(query)) if list.is_empty() => Expr::InQuery { expr, query, negated },
+            last => {
+                list.extend(last);
+                Expr::InList { expr, list, negated }
+            }
+        })
+    }
+
+    fn list_or_query(&mut self) -> Result<Vec<Expr>> {
+        let mut list = vec![self.expr_or_query()?];
+        while self.accept_op(Op::Comma) {
+            list.push(self.expr()?);
+        }
+        Ok(list)
+    }
+
+    /// `((SELECT …) UNION …)` is a query, `((SELECT …) + 1)` none: what follows the inner one tells.
+    fn expr_or_query(&mut self) -> Result<Expr> {
+        match self.expr()? {
+            Expr::Subquery(query) if self.query_goes_on() => self.longer_subquery(query),
+            other => Ok(other),
+        }
     }
 
     /// Whether the parenthesis at the cursor holds a query, perhaps in more parentheses.
@@ -625,13 +648,7 @@ impl Parser<'_> {
             return self.scalar_subquery();
         }
         self.expect_op(Op::LParen)?;
-        let mut first = self.expr()?;
-        // `((SELECT …) UNION …)` is a query, `((SELECT …) + 1)` none: what follows the inner one tells.
-        if self.query_goes_on()
-            && let Expr::Subquery(query) = first
-        {
-            first = self.longer_subquery(query)?;
-        }
+        let first = self.expr_or_query()?;
         if self.accept_op(Op::RParen) {
             return Ok(first);
         }

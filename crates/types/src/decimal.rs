@@ -223,22 +223,16 @@ impl Decimal {
         }
     }
 
-    /// How many digits behind the point a [quotient](Decimal::div) has, from those of the dividend and the divisor.
-    pub fn quotient_scale(dividend: u8, divisor: u8, increment: u8) -> u8 {
-        let (dividend, divisor) = (u32::from(dividend), u32::from(divisor));
-        let groups = |digits: u32| digits.div_ceil(GROUP) * GROUP;
-        let scale = groups(dividend) + groups(divisor);
-        let extra = u32::from(increment).saturating_sub(scale - dividend - divisor);
-        groups(scale + extra).min(BUFFER_DIGITS - GROUP) as u8
-    }
-
     /// The quotient with `increment` more digits than the dividend shows, cut at a whole group of nine; `None` for
     /// division by zero. The caller rounds to the scale it shows.
     pub fn div(&self, other: &Decimal, increment: u8) -> Option<Decimal> {
         if other.is_zero() {
             return None;
         }
-        let scale = Decimal::quotient_scale(self.scale(), other.scale(), increment) as u32;
+        let groups = |digits: u32| digits.div_ceil(GROUP) * GROUP;
+        let scale = groups(self.scale() as u32) + groups(other.scale() as u32);
+        let extra = (increment as u32).saturating_sub(scale - self.scale() as u32 - other.scale() as u32);
+        let scale = groups(scale + extra).min(BUFFER_DIGITS - GROUP);
         // coefficient = a / 10^sa * 10^scale / (b / 10^sb)
         let shift = scale as i32 - self.scale() as i32 + other.scale() as i32;
         let (up, down) = (shift.max(0) as u32, (-shift).max(0) as u32);

@@ -21,6 +21,7 @@ pub(crate) use moment::*;
 
 use super::bit_bytes::{is_bytes, is_on_bytes};
 use super::cast::to_kind;
+use super::digits;
 use super::function::{FuncDef, def};
 use super::infer::{cmp_kind, number_kind, pattern_collation, result_type, text_cmp_kind};
 use super::interval::looks_like_a_date;
@@ -309,10 +310,13 @@ pub(crate) fn beside_bytes(e: Expr) -> Expr {
 
 /// A text operand: what shows its type in its text (BIT, ZEROFILL, DOUBLE(M,D), YEAR) is made a text first.
 ///
-/// A number of IF or CASE is the text of the branch that is taken, so a BIT among them is bytes; COALESCE and its like make one number of
+/// A number of IF or CASE is the text of the branch that is taken, so a BIT among them is bytes, and a decimal among doubles has its zeros;
+/// COALESCE and its like make one number of
 /// their operands, which is digits even if all are BIT.
 pub(crate) fn as_text(mut e: Expr, bind: &BindCtx) -> Expr {
-    if e.ty.is_numeric() && e.has_branch(|branch| branch.ty.kind == TypeKind::Bit) {
+    let as_double = e.ty.is_float();
+    let is_told = |kind| kind == TypeKind::Bit || as_double && kind == TypeKind::Decimal;
+    if e.ty.is_numeric() && e.has_branch(|branch| is_told(branch.ty.kind)) {
         e.each_branch(|branch| as_text(branch, bind));
         e.ty = text_of_number(&e.ty, bind);
         return e;
@@ -430,7 +434,29 @@ pub(crate) fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Res
     };
     let may_be_null = matches!(op, ArithOp::Div | ArithOp::IntDiv | ArithOp::Mod);
     ty.nullable = left.ty.nullable || right.ty.nullable || may_be_null;
-    Ok(expr(ty, Node::Arith(op, kind, Box::new([left, right]))))
+    let is_uneven = has_fewer_digits(&left) || has_fewer_digits(&right);
+    let made = expr(ty, Node::Arith(op, kind, Box::new([left, right])));
+    Ok(match is_uneven && made.ty.kind == TypeKind::Decimal {
+        true => digits::veiled(made, false),
+        false => made,
+    })
+}
+
+/// A result that is kept in a table has the digits of its type.
+pub fn fill_up(e: &mut Expr) {
+    if has_fewer_digits(e) {
+        let value = std::mem::replace(e, null());
+        let more = value.has_branch(|branch| matches!(branch.node, Node::Digits { more: true, .. }));
+        *e = digits::veiled(value, more);
+    }
+}
+
+/// Whether it is a decimal that has fewer digits behind the point than its type, in some rows: what IF or CASE chooses among an integer and
+/// a decimal. What is computed of it is shown with the digits of its type.
+fn has_fewer_digits(e: &Expr) -> bool {
+    let scale = e.ty.scale;
+    e.ty.kind == TypeKind::Decimal
+        && e.has_branch(|branch| branch.ty.kind != TypeKind::Decimal || branch.ty.scale < scale)
 }
 
 /// A double with a fixed number of digits where both operands have one.
@@ -470,7 +496,12 @@ pub fn neg(e: Expr, _bind: &BindCtx) -> Result<Expr> {
         }
         NumKind::Double => SqlType::double_of_scale(e.ty.fixed_scale().unwrap_or(SqlType::NOT_FIXED)),
     };
-    Ok(expr(ty.with_nullable(e.ty.nullable), Node::Neg(Box::new(e))))
+    let is_uneven = has_fewer_digits(&e);
+    let made = expr(ty.with_nullable(e.ty.nullable), Node::Neg(Box::new(e)));
+    Ok(match is_uneven {
+        true => digits::veiled(made, false),
+        false => made,
+    })
 }
 
 pub(crate) fn bit(op: BitOp, left: Expr, right: Expr) -> Result<Expr> {

@@ -245,6 +245,7 @@ fn abs<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'
                 ));
             }
         },
+        Val::Decimal(d) if d.scale() < ty.scale => Val::Decimal(d.abs().round(ty.scale)),
         Val::Decimal(d) => Val::Decimal(d.abs()),
         other if ty.is_float() => Val::Double(other.to_f64(ctx.env)?.abs()),
         other if ty.is_integer() => Val::Int(other.to_i64(ctx.env)?.saturating_abs()),

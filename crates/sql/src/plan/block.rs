@@ -321,6 +321,9 @@ impl Planner<'_> {
                 self.check_distinct_order(&items, &order, from)?;
             }
         }
+        let shown = items.iter_mut().map(|item| &mut item.expr);
+        let shown = shown.chain(order.iter_mut().map(|(e, _)| e));
+        self.settle_block(&mut finished.aggregates, shown, having.as_mut());
         let (rewriter, rollup) = Rewriter::new(&keys, &finished, select.with_rollup)?;
         if !rewriter.is_idle(&finished) {
             let exprs = items.iter_mut().map(|item| &mut item.expr).chain(&mut having);
@@ -336,7 +339,7 @@ impl Planner<'_> {
             (false, None, having) => (having, None),
             (_, filter, having) => (filter, having),
         };
-        let mut block = Block {
+        Ok(Block {
             filter,
             keys,
             aggregates: finished.aggregates,
@@ -346,9 +349,7 @@ impl Planner<'_> {
             output: items.into_iter().map(|item| item.expr).collect(),
             order,
             windows: windows.passes(),
-        };
-        self.settle_block(&mut block);
-        Ok(block)
+        })
     }
 
     fn windows_and_items(

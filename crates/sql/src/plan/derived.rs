@@ -35,6 +35,7 @@ impl Planner<'_> {
         names: &[String],
         from: &mut From,
     ) -> Result<Tree> {
+        self.queries[query].fill_up();
         let plan = &self.queries[query];
         if !names.is_empty() && names.len() != plan.columns.len() {
             return Err(SqlError::new(

@@ -8,34 +8,60 @@
 
 use super::block::Block;
 use super::group::identity;
+use super::query::each_output;
 use super::{AGGREGATE, Planner, QueryBody, QueryPlan};
 use crate::expr::digits::{self, Asked, Leaves};
-use crate::expr::{Aggregate, Expr, OUTER, Quotient};
+use crate::expr::{Aggregate, Expr, OUTER, Quotient, build};
 
 struct Found<'f> {
-    aggregates: &'f [Aggregate],
-    increment: u8,
+    aggregates: &'f mut Vec<Aggregate>,
     queries: &'f mut [QueryPlan],
+    /// The slots of those that are wanted as doubles, too, and of these.
+    doubles: Vec<(usize, usize)>,
 }
 
 impl Leaves for Found<'_> {
-    fn average(&self, slot: usize) -> Option<u8> {
-        let nth = slot.checked_sub(AGGREGATE).filter(|_| slot < OUTER)?;
-        self.aggregates.get(nth)?.divided_scale(self.increment)
+    fn is_average(&self, slot: usize) -> bool {
+        let nth = slot.checked_sub(AGGREGATE).filter(|_| slot < OUTER);
+        nth.and_then(|nth| self.aggregates.get(nth))
+            .is_some_and(Aggregate::is_quotient)
     }
 
-    fn subquery(&mut self, id: usize, column: usize) -> Option<u8> {
-        self.queries.get_mut(id)?.unveil(column)
+    fn as_double(&mut self, slot: usize) -> usize {
+        if let Some((_, double)) = self.doubles.iter().find(|(exact, _)| *exact == slot) {
+            return *double;
+        }
+        let mut aggregate = self.aggregates[slot - AGGREGATE].clone();
+        aggregate.as_double = true;
+        let double = AGGREGATE + self.aggregates.len();
+        self.aggregates.push(aggregate);
+        self.doubles.push((slot, double));
+        double
+    }
+
+    fn unveil(&mut self, id: usize, column: usize) -> bool {
+        self.queries.get_mut(id).is_some_and(|query| query.unveil(column))
     }
 }
 
 impl QueryPlan {
-    /// A result is to have all of its digits, if it can. Returns how many that are; `None`: those that are shown.
-    fn unveil(&mut self, column: usize) -> Option<u8> {
-        match &mut self.body {
-            QueryBody::Select(select) => digits::unveil(select.output.get_mut(column)?),
-            _ => None,
+    /// A result is to have all of its digits, if it can. Returns whether these are more than those that it would show.
+    fn unveil(&mut self, column: usize) -> bool {
+        if let QueryBody::Select(select) = &mut self.body
+            && let Some(result) = select.output.get_mut(column)
+        {
+            self.is_unveiled |= digits::unveil(result);
         }
+        self.is_unveiled
+    }
+
+    /// Results that are kept have as many digits as their types.
+    pub(super) fn fill_up(&mut self) {
+        let filled = each_output(self, &mut |_, result| {
+            build::fill_up(result);
+            Ok(())
+        });
+        debug_assert!(filled.is_ok());
     }
 
     /// Results that are stored, in columns or variables, have all of their digits.
@@ -47,37 +73,35 @@ impl QueryPlan {
 }
 
 impl Planner<'_> {
-    /// Settles the digits that the clauses of a block go on with.
-    pub(super) fn settle_block(&mut self, block: &mut Block) {
-        let increment = self.binder.ctx.div_precision_increment;
-        self.has_averages |= block
-            .aggregates
-            .iter()
-            .any(|aggregate| aggregate.divided_scale(increment).is_some());
+    /// Settles the digits that the clauses of a block go on with: what is shown, and what is tested.
+    pub(super) fn settle_block<'e>(
+        &mut self,
+        aggregates: &mut Vec<Aggregate>,
+        shown: impl Iterator<Item = &'e mut Expr>,
+        having: Option<&mut Expr>,
+    ) {
+        self.has_averages |= aggregates.iter().any(Aggregate::is_quotient);
         if !self.has_averages {
             return;
         }
         let mut found = Found {
-            aggregates: &block.aggregates,
-            increment,
+            aggregates,
             queries: &mut self.queries,
+            doubles: Vec::new(),
         };
-        let shown = block
-            .output
-            .iter_mut()
-            .chain(block.order.iter_mut().map(|(e, _)| e));
         shown.for_each(|e| digits::settle(e, Asked::Shown, &mut found));
-        let having = block.having.iter_mut();
-        having.for_each(|e| digits::settle(e, Asked::Exact, &mut found));
+        if let Some(having) = having {
+            digits::settle(having, Asked::Exact, &mut found);
+        }
     }
 
     /// Settles the digits of an expression over rows that no aggregate has made: those of the subqueries in it.
     pub(super) fn settle_digits(&mut self, e: &mut Expr, asked: Asked) {
         if self.has_averages {
             let mut found = Found {
-                aggregates: &[],
-                increment: 0,
+                aggregates: &mut Vec::new(),
                 queries: &mut self.queries,
+                doubles: Vec::new(),
             };
             digits::settle(e, asked, &mut found);
         }

@@ -103,7 +103,11 @@ impl Hooks for BlockHooks<'_, '_> {
         let planned = self.planner.query(query, Some(scope));
         let place = self.planner.places.pop();
         self.planner.locks = locks;
-        let plan = planned?;
+        let mut plan = planned?;
+        // Without tables it is but what it selects.
+        if !matches!(&query.body, ast::QueryBody::Select(select) if select.from.is_empty()) {
+            plan.fill_up();
+        }
         if let (Some(finished), Some(place)) = (&mut self.aggregates, place) {
             finished.aggregates.extend(place.added);
         }

@@ -91,6 +91,8 @@ pub struct QueryPlan {
     pub outer: Vec<usize>,
     pub into: Destination,
     pub calc_found_rows: bool,
+    /// Some result has more digits than its type.
+    is_unveiled: bool,
     /// The order is that of the output columns from left to right.
     pub ordered_by_output: bool,
     /// Which of its columns follow from which others, where a query around it may ask; `None`: nothing is known.

@@ -82,8 +82,8 @@ impl Planner<'_> {
                 .chain(order)
                 .for_each(|e| move_outwards(e, level));
             let mut value = build::column(slot, aggregate.ty.clone());
-            if let Some(computed) = aggregate.divided_scale(self.binder.ctx.div_precision_increment) {
-                value = digits::veiled(value, computed);
+            if aggregate.is_quotient() {
+                value = digits::veiled(value, true);
                 self.has_averages = true;
             }
             place.added.push(aggregate);

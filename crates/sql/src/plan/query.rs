@@ -331,6 +331,7 @@ impl QueryPlan {
             outer: Vec::new(),
             into: Destination::Client,
             calc_found_rows: false,
+            is_unveiled: false,
             ordered_by_output: false,
             dependences: None,
         }

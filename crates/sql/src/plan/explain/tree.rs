@@ -118,7 +118,12 @@ impl<'q> Tree<'q> {
                 .metered(meter(select, Stage::Filtered));
         }
         if let Some(group) = &select.group {
-            let functions: Vec<String> = group.aggregates.iter().map(|a| names.aggregate(a)).collect();
+            let functions: Vec<String> = group
+                .aggregates
+                .iter()
+                .filter(|a| !a.as_double)
+                .map(|a| names.aggregate(a))
+                .collect();
             let functions = functions.join(", ");
             let how = match (group.keys.is_empty(), group.sorted) {
                 _ if group.rollup.is_some() => "Group aggregate with rollup",
@@ -144,6 +149,7 @@ impl<'q> Tree<'q> {
                         group
                             .aggregates
                             .iter()
+                            .filter(|a| !a.as_double)
                             .map(|a| text(&names.aggregate(a)))
                             .collect(),
                     ),

@@ -28,12 +28,13 @@ from attributes import Attributes  # noqa: E402
 from columns import Columns  # noqa: E402
 from executions import Executions  # noqa: E402
 from texts import TEXTS, answers  # noqa: E402
+from tracking import Tracking  # noqa: E402
 from wire import (  # noqa: E402
     CAPABILITIES, COM_CHANGE_USER, COM_CLOSE, COM_EXECUTE, COM_FETCH, COM_FIELD_LIST, COM_INIT_DB, COM_LONG_DATA, COM_PING, COM_PREPARE,
     COM_QUERY, COM_QUIT, COM_RESET_CONNECTION, COM_RESET_STMT, COM_SET_OPTION, COM_STATISTICS, MULTI_STATEMENTS, PLUGIN_AUTH, PROTOCOL_41,
     SECURE, WITH_DB, Closed, Wire, error_code)
 
-class Suite(Attributes, Columns, Executions):
+class Suite(Attributes, Columns, Executions, Tracking):
     def __init__(self, address: Address, seed: int, report: Report):
         self.address, self.seed, self.report = address, seed, report
 

@@ -28,6 +28,8 @@ impl Capabilities {
     pub const PLUGIN_AUTH_LENENC: Capabilities = Capabilities(1 << 21);
     /// The client can be let in to change its password, and do nothing else.
     pub const CAN_HANDLE_EXPIRED_PASSWORDS: Capabilities = Capabilities(1 << 22);
+    /// OK packets say what has changed in the session.
+    pub const SESSION_TRACK: Capabilities = Capabilities(1 << 23);
     /// Definitions are not followed by an EOF packet, and rows end with an OK packet.
     pub const DEPRECATE_EOF: Capabilities = Capabilities(1 << 24);
     /// COM_QUERY and COM_STMT_EXECUTE carry values by name.
@@ -66,6 +68,7 @@ pub fn of_server(with_tls: bool) -> Capabilities {
         C::CONNECT_ATTRS,
         C::PLUGIN_AUTH_LENENC,
         C::CAN_HANDLE_EXPIRED_PASSWORDS,
+        C::SESSION_TRACK,
         C::DEPRECATE_EOF,
         C::QUERY_ATTRIBUTES,
     ];

@@ -291,6 +291,7 @@ fn counter_of(command: u8) -> Option<usize> {
 pub fn ok(channel: &mut Channel, session: &Session) {
     let info = OkInfo {
         status: session.status_flags(),
+        changes: session.state().take_changes(),
         ..OkInfo::default()
     };
     reply::put_ok(&mut channel.out, &info);

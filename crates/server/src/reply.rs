@@ -4,7 +4,7 @@ use crate::capability::Capabilities;
 use crate::packet::Output;
 use crate::wire::{put_bytes, put_lenenc};
 use tidemark_sql::types::ColumnMeta;
-use tidemark_sql::{OkInfo, SqlError};
+use tidemark_sql::{OkInfo, SessionChange, SqlError, status};
 
 const OK: u8 = 0x00;
 const EOF: u8 = 0xfe;
@@ -50,12 +50,47 @@ fn put_ok_with(out: &mut Output, header: u8, info: &OkInfo) {
     packet.push(header);
     put_lenenc(packet, info.affected_rows);
     put_lenenc(packet, info.last_insert_id);
-    packet.extend_from_slice(&info.status.to_le_bytes());
+    let has_changes = !info.changes.is_empty();
+    let changed = match has_changes {
+        true => status::SESSION_STATE_CHANGED,
+        false => 0,
+    };
+    packet.extend_from_slice(&(info.status | changed).to_le_bytes());
     packet.extend_from_slice(&info.warnings.to_le_bytes());
-    if !info.info.is_empty() {
+    if has_changes || !info.info.is_empty() {
         put_bytes(packet, info.info.as_bytes());
     }
+    if has_changes {
+        put_changes(packet, &info.changes);
+    }
     out.end();
+}
+
+/// What has changed in the session: a text of entries, each a kind and a text of its own.
+#[cold]
+fn put_changes(packet: &mut Vec<u8>, changes: &[SessionChange]) {
+    let (mut all, mut one) = (Vec::new(), Vec::new());
+    for change in changes {
+        one.clear();
+        let kind = match change {
+            SessionChange::Variable { name, value } => {
+                put_bytes(&mut one, name.as_bytes());
+                put_bytes(&mut one, value.as_bytes());
+                0
+            }
+            SessionChange::Schema(name) => {
+                put_bytes(&mut one, name.as_bytes());
+                1
+            }
+            SessionChange::State => {
+                one.push(b'1');
+                2
+            }
+        };
+        all.push(kind);
+        put_bytes(&mut all, &one);
+    }
+    put_bytes(packet, &all);
 }
 
 /// An error. Before the handshake a client does not expect the SQLSTATE.
@@ -135,6 +170,7 @@ mod tests {
                 status: 2,
                 warnings: 1,
                 info: "Rows matched: 1".into(),
+                changes: Vec::new(),
             },
         );
         assert_eq!(

@@ -144,5 +144,6 @@ pub fn ok_info(state: &SessionState, done: &Done, status: u16) -> OkInfo {
         status,
         warnings: state.warnings.count(),
         info: done.info.clone(),
+        changes: state.take_changes(),
     }
 }

@@ -53,6 +53,8 @@ pub mod capability {
     pub const INTERACTIVE: u64 = 1024;
     /// CLIENT_MULTI_STATEMENTS: one COM_QUERY may hold several statements.
     pub const MULTI_STATEMENTS: u64 = 1 << 16;
+    /// CLIENT_SESSION_TRACK: OK packets say what has changed in the session.
+    pub const SESSION_TRACK: u64 = 1 << 23;
 }
 
 /// The socket by which a client is reached.

@@ -4,6 +4,7 @@
 //! Nothing between `begin_row` and `end_row` may block: rows are written while a leaf of the tree is latched. The
 //! executor asks [`ResultSink::is_full`] between rows and calls [`ResultSink::flush`] only where it holds no latch.
 
+use super::session_track::SessionChange;
 use crate::error::{Result, SqlError};
 use crate::types::{ColumnMeta, Date, DateTime, Time};
 
@@ -20,6 +21,8 @@ pub struct OkInfo {
     pub warnings: u16,
     /// The human-readable part, for example `Rows matched: 1  Changed: 1  Warnings: 0`; often empty.
     pub info: String,
+    /// What has changed in the session, for clients that ask for it (CLIENT_SESSION_TRACK).
+    pub changes: Vec<SessionChange>,
 }
 
 /// The status flags of OK and EOF packets.
@@ -38,6 +41,8 @@ pub mod status {
     pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
     /// The open transaction is READ ONLY.
     pub const IN_TRANS_READONLY: u16 = 0x2000;
+    /// The packet says what has changed in the session.
+    pub const SESSION_STATE_CHANGED: u16 = 0x4000;
 }
 
 /// Takes the result of a statement: result sets value by value, or an OK.

@@ -13,6 +13,7 @@ use super::process::Process;
 use super::profile::Profiler;
 use super::query_attributes::QueryAttributes;
 use super::roles::ActiveRoles;
+use super::session_track::Changes;
 use super::sink::status;
 use super::traces::Traces;
 use super::user_variables::UserVariables;
@@ -109,6 +110,8 @@ pub struct SessionState {
     pub handlers: RefCell<Handlers>,
     /// What INSERT means by the columns of a table of the server's.
     pub dumped_table: RefCell<Option<DumpedTable>>,
+    /// What the next OK packet tells of.
+    pub(super) changes: Changes,
 }
 
 impl SessionState {
@@ -199,6 +202,7 @@ impl SessionState {
             query_attributes: QueryAttributes::default(),
             handlers: RefCell::default(),
             dumped_table: RefCell::default(),
+            changes: Changes::default(),
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! - `registry`: every variable, declared once with its kind, bounds, default and meaning.
 //! - `setting`: the value of one; `values`: those of all, the server's and a session's.
-//! - `settings`: what statements need all the time, decoded; `trace`: for the optimizer trace; `switches`: several in one variable.
+//! - `settings`: what statements need all the time, decoded; `trace`: for the optimizer trace; `switches`: several in one variable;
+//!   `tracked`: which changes clients are told of.
 //! - [`persist`]: those that outlive a restart.
 
 pub mod persist;
@@ -12,6 +13,7 @@ pub(crate) mod setting;
 pub(crate) mod settings;
 mod switches;
 mod trace;
+mod tracked;
 pub(crate) mod values;
 
 pub use registry::{
@@ -20,6 +22,7 @@ pub use registry::{
 pub use setting::{Setting, check_settable};
 pub use settings::{CounterMode, Settings, isolation_by_name, isolation_name};
 pub use trace::TraceSettings;
+pub use tracked::{check_tracked, is_tracked, listed_name, tracks_schema, tracks_state};
 pub use values::{Globals, Values};
 
 /// The value of `@@version`.

@@ -33,6 +33,8 @@ impl Session {
             self.forget_meters();
             self.plans.clear();
         }
+        self.state.note_schema();
+        self.state.note_state();
         Ok(())
     }
 

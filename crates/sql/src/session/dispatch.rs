@@ -78,6 +78,9 @@ impl Session {
             }
             false => self.answer(statement, params)?,
         };
+        if changes_state(statement) {
+            self.state.note_state();
+        }
         let status = self.status_with(more);
         match answer {
             Answer::Ok(done) => {
@@ -230,9 +233,21 @@ impl Session {
         {
             self.state.schema = None;
             self.state.process.set_schema(None);
+            self.state.note_schema();
             self.forget_meters();
             self.plans.clear();
         }
+    }
+}
+
+/// Whether a statement that succeeded has changed something that is the session's alone. SET, USE and ALTER TABLE
+/// say so themselves.
+fn changes_state(statement: &Statement) -> bool {
+    match statement {
+        Statement::Prepare { .. } | Statement::Deallocate(_) => true,
+        Statement::CreateTable(create) => create.temporary,
+        Statement::DropTable { temporary, .. } => *temporary,
+        _ => false,
     }
 }
 

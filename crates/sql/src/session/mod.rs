@@ -339,6 +339,8 @@ impl Session {
             // It may have been dropped meanwhile.
             let _ = self.change_database(&schema);
         }
+        // The client knows what it has asked for.
+        self.state.take_changes();
         Ok(())
     }
 

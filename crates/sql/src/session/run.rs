@@ -248,6 +248,7 @@ impl Session {
                     status,
                     warnings: self.state.warnings.count(),
                     info,
+                    changes: self.state.take_changes(),
                 })
             }
         }

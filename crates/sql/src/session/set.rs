@@ -15,6 +15,14 @@ use crate::types::{Charset, Collation, Value};
 use crate::variables::{self, DEFS, Kind, Setting, check_settable, find, persist};
 use std::time::Duration;
 
+const TRACKED_LIST: &str = "session_track_system_variables";
+/// What SET NAMES and SET CHARACTER SET set, as far as clients are told of it.
+const CLIENT_VARIABLES: &[&str] = &[
+    "character_set_client",
+    "character_set_connection",
+    "character_set_results",
+];
+
 impl Session {
     pub(super) fn set(&mut self, items: &[SetItem], params: &[Value]) -> Result<Answer> {
         for item in items {
@@ -28,6 +36,7 @@ impl Session {
             SetItem::UserVar { name, value } => {
                 let value = self.value_of(value, params)?;
                 self.state.set_user_variable(name, value)?;
+                self.state.note_state();
                 Ok(())
             }
             SetItem::Variable { scope, name, value } => self.set_variable(*scope, name, value, params),
@@ -49,6 +58,7 @@ impl Session {
                 check_client(collation.charset())?;
                 self.state.values.set_names(collation);
                 self.variables_changed();
+                self.state.note_variables(CLIENT_VARIABLES);
                 Ok(())
             }
             SetItem::CharacterSet(name) => {
@@ -59,6 +69,7 @@ impl Session {
                 check_client(charset)?;
                 self.state.values.set_character_set(charset);
                 self.variables_changed();
+                self.state.note_variables(CLIENT_VARIABLES);
                 Ok(())
             }
         }
@@ -215,6 +226,9 @@ impl Session {
     pub(super) fn put_variable(&mut self, at: usize, global: bool, setting: Setting) -> Result<()> {
         let def = &DEFS[at];
         refuse_fixed(def, &setting)?;
+        if let (TRACKED_LIST, Setting::Text(list)) = (def.name, &setting) {
+            variables::check_tracked(list, &self.state.warnings)?;
+        }
         if let Some(why) = def.unused()
             && Setting::parse(def, def.default).as_ref() != Ok(&setting)
         {
@@ -253,10 +267,12 @@ impl Session {
             "transaction_isolation" | "transaction_read_only" => {}
             "last_insert_id" | "identity" => {
                 self.state.last_insert_id.set(setting.as_u64());
+                self.state.note_variable(at);
                 return Ok(());
             }
             "insert_id" => {
                 self.state.insert_id.set(setting.as_u64());
+                self.state.note_variable(at);
                 return Ok(());
             }
             "pseudo_thread_id" => return Ok(()),
@@ -274,6 +290,7 @@ impl Session {
         }
         self.state.values.put(at, setting);
         self.variables_changed();
+        self.state.note_variable(at);
         Ok(())
     }
 

@@ -45,6 +45,9 @@ impl Session {
             Some((create, query)) => self.create_temporary_filled(create, query, params)?,
             None => crate::ddl::execute(&self.state, statement)?,
         };
+        if matches!(statement, Statement::AlterTable(_)) {
+            self.state.note_state();
+        }
         if stays && (self.state.in_transaction.get() || !self.state.settings.autocommit) {
             let unrolled = &mut self.transaction.unrolled;
             match statement {

@@ -7,7 +7,8 @@ use super::{
     uint, unused,
 };
 
-const NO_TRACKING: &str = "clients are told of no changes of their session";
+const NO_TRACKING: &str = "clients are not told of the state of their transactions";
+const NO_GTIDS: &str = "transactions have no global identifiers";
 const NO_MESSAGES: &str = "what the server says is in the program";
 
 const CHARSET: Kind = Charset {
@@ -201,16 +202,16 @@ pub(super) const DEFS: &[Def] = &[
         Both,
         Enum(&["OFF", "OWN_GTID", "ALL_GTIDS"]),
         "OFF",
-        NO_TRACKING,
+        NO_GTIDS,
     ),
-    unused("session_track_schema", Both, Bool, "ON", NO_TRACKING),
-    unused("session_track_state_change", Both, Bool, "OFF", NO_TRACKING),
-    unused(
+    def("session_track_schema", Both, true, Bool, "ON"),
+    def("session_track_state_change", Both, true, Bool, "OFF"),
+    def(
         "session_track_system_variables",
         Both,
-        Text,
+        true,
+        NullableText,
         "time_zone,autocommit,character_set_client,character_set_results,character_set_connection",
-        NO_TRACKING,
     ),
     unused(
         "session_track_transaction_info",

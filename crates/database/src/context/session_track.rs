@@ -1,0 +1,111 @@
+//! What a client is told of its session's changes, in the OK packet of the statement that made them: of the current
+//! database (`session_track_schema`), of the variables that `session_track_system_variables` lists, and that something was
+//! changed which another connection does not have (`session_track_state_change`).
+//!
+//! Whether a change is told of is decided when it is made, by the settings of that moment; the value of a variable is the
+//! one that it has when the packet is made. What is noted is a position of the registry per variable, so that it is
+//! bounded however many statements pass until the next OK packet. For clients that have not asked
+//! (CLIENT_SESSION_TRACK), nothing is noted.
+
+use super::client::capability;
+use super::state::SessionState;
+use crate::variables::{DEFS, Setting, Values, find, is_tracked, listed_name, tracks_state};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// A change of the session that its client is told of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionChange {
+    /// A variable has been set, perhaps to what it was.
+    Variable {
+        /// Its name, as it is listed.
+        name: String,
+        /// Its value as SHOW VARIABLES has it, empty for NULL.
+        value: String,
+    },
+    /// The current database has been chosen; empty if there is none any more.
+    Schema(String),
+    /// Something has changed that is the session's alone.
+    State,
+}
+
+/// What has changed since the last OK packet.
+#[derive(Default)]
+pub struct Changes {
+    noted: RefCell<Option<Box<Noted>>>,
+}
+
+#[derive(Default)]
+struct Noted {
+    /// Positions of variables, by their names.
+    variables: BTreeMap<&'static str, usize>,
+    schema: bool,
+    state: bool,
+}
+
+impl SessionState {
+    fn note(&self, note: impl FnOnce(&mut Noted, &Values)) {
+        if self.info.capabilities & capability::SESSION_TRACK != 0 {
+            note(
+                self.changes.noted.borrow_mut().get_or_insert_default(),
+                &self.values,
+            );
+        }
+    }
+
+    /// The variable at a position of the registry has been set in this session.
+    pub fn note_variable(&self, at: usize) {
+        let name = DEFS[at].name;
+        self.note(|noted, values| {
+            if is_tracked(values, name) {
+                noted.variables.insert(name, at);
+            }
+            noted.state |= tracks_state(values) && name != "session_track_state_change";
+        });
+    }
+
+    /// Like [`SessionState::note_variable`], of several by their names.
+    pub fn note_variables(&self, names: &[&str]) {
+        for at in names.iter().filter_map(|name| find(name)) {
+            self.note_variable(at);
+        }
+    }
+
+    /// The current database has been chosen, or has been dropped.
+    pub fn note_schema(&self) {
+        self.note(|noted, values| noted.schema |= crate::variables::tracks_schema(values));
+    }
+
+    /// A user variable, a temporary table or a prepared statement has come, changed or gone.
+    pub fn note_state(&self) {
+        self.note(|noted, values| noted.state |= tracks_state(values));
+    }
+
+    /// What the next OK packet tells of; it is told once.
+    pub fn take_changes(&self) -> Vec<SessionChange> {
+        match self.changes.noted.take() {
+            Some(noted) => self.told_changes(&noted),
+            None => Vec::new(),
+        }
+    }
+
+    #[cold]
+    fn told_changes(&self, noted: &Noted) -> Vec<SessionChange> {
+        let value = |at| match self.variable_setting(at, false) {
+            Setting::Null => String::new(),
+            setting => setting.to_string(),
+        };
+        let variables = noted
+            .variables
+            .iter()
+            .map(|(&name, &at)| SessionChange::Variable {
+                name: listed_name(&self.values, name),
+                value: value(at),
+            });
+        let schema = noted
+            .schema
+            .then(|| SessionChange::Schema(self.schema.clone().unwrap_or_default()));
+        let state = noted.state.then_some(SessionChange::State);
+        variables.chain(schema).chain(state).collect()
+    }
+}

@@ -551,6 +551,8 @@ impl Target<'_> {
     fn member(&self, value: &Val) -> Result<Val<'static>> {
         let label = |n: u64| Cow::Owned(self.ty.enum_label(n).as_bytes().to_vec());
         let number = match value {
+            // The number of what is no member, from another column of this kind: no text of a member, though it has one.
+            Val::Member(0, _) => return Ok(Val::Member(0, Cow::Borrowed(b""))),
             Val::Str(s) | Val::Member(_, s) => {
                 let text = trim_end_spaces(s);
                 match self

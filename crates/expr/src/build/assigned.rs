@@ -37,10 +37,20 @@ pub fn assignable(e: Expr, column: &SqlType, name: &str, bind: &BindCtx) -> Expr
         let ty = json_type().with_nullable(e.ty.nullable);
         return expr(ty, Node::Call(&FUNCTION, vec![e]));
     }
+    let e = text_of_set(e, column);
     if !column.is_string() {
         return e;
     }
     between_sets(as_text(e, bind), column, name)
+}
+
+/// What goes from a SET into an ENUM is a text: no member at all is an empty one there, not the number of what is no member.
+pub fn text_of_set(e: Expr, column: &SqlType) -> Expr {
+    if column.kind != TypeKind::Enum || e.ty.kind != TypeKind::Set {
+        return e;
+    }
+    let ty = SqlType::varchar(e.ty.display_length(), e.ty.collation).with_nullable(e.ty.nullable);
+    expr(ty, Node::Cast(Box::new(e)))
 }
 
 /// A text for a column of another character set, as [`assign::between_sets`] takes it there.

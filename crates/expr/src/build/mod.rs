@@ -12,7 +12,7 @@ mod membership;
 mod moment;
 mod year;
 
-pub use assigned::assignable;
+pub use assigned::{assignable, text_of_set};
 pub(crate) use char_bytes::*;
 pub use comparison::*;
 pub use literal::*;

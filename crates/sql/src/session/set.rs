@@ -1,11 +1,11 @@
-//! SET: user variables and system variables, several at once: all of a statement's values are found before the first
-//! takes effect, as far as one does not depend on another.
+//! SET: user variables and system variables, several at once. All of a statement's values are found and checked before the first takes
+//! effect: `SET @a = 5, @b = @a` gives `@b` what `@a` was, and if one cannot be set, none is.
 
 use super::Session;
 use super::argument::evaluate;
 use super::restricted;
-use crate::accounts::Privileges;
 use crate::accounts::roles::parse_names;
+use crate::accounts::{AuthId, Privileges};
 use crate::context::{Answer, Discard};
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
@@ -23,31 +23,45 @@ const CLIENT_VARIABLES: &[&str] = &[
     "character_set_results",
 ];
 
+/// What an item of SET is to do, once all of the statement have been checked.
+enum Checked {
+    UserVar(String, Value),
+    Variable(Option<ScopeKeyword>, usize, Setting),
+    NextTransaction(Setting),
+    Names(Collation),
+    CharacterSet(Charset),
+}
+
+fn is_only_kept(scope: Option<ScopeKeyword>) -> bool {
+    scope == Some(ScopeKeyword::PersistOnly)
+}
+
+fn is_global(scope: Option<ScopeKeyword>) -> bool {
+    matches!(
+        scope,
+        Some(ScopeKeyword::Global | ScopeKeyword::Persist | ScopeKeyword::PersistOnly)
+    )
+}
+
 impl Session {
     pub(super) fn set(&mut self, items: &[SetItem], params: &[Value]) -> Result<Answer> {
-        for item in items {
-            self.set_item(item, params)?;
-        }
+        let checked = items.iter().map(|item| self.check_item(item, params));
+        let checked = checked.collect::<Result<Vec<Checked>>>()?;
+        checked.into_iter().try_for_each(|item| self.put_item(item))?;
         Ok(Answer::ok())
     }
 
-    fn set_item(&mut self, item: &SetItem, params: &[Value]) -> Result<()> {
-        match item {
-            SetItem::UserVar { name, value } => {
-                let value = self.value_of(value, params)?;
-                self.state.set_user_variable(name, value)?;
-                self.state.note_state();
-                Ok(())
+    /// Finds the value of an item, and whether it may be set to that.
+    fn check_item(&mut self, item: &SetItem, params: &[Value]) -> Result<Checked> {
+        Ok(match item {
+            SetItem::UserVar { name, value } => Checked::UserVar(name.clone(), self.value_of(value, params)?),
+            SetItem::Variable { scope, name, value } => {
+                let (at, setting) = self.check_variable(*scope, name, value, params)?;
+                Checked::Variable(*scope, at, setting)
             }
-            SetItem::Variable { scope, name, value } => self.set_variable(*scope, name, value, params),
             SetItem::NextTransaction { name, value } => {
                 let at = find(name).ok_or_else(|| SqlError::unknown_system_variable(name))?;
-                match self.setting_of(at, false, value, params)? {
-                    Setting::Text(level) => {
-                        self.set_next_transaction(Some(variables::isolation_by_name(&level)), None)
-                    }
-                    other => self.set_next_transaction(None, Some(other.as_bool())),
-                }
+                Checked::NextTransaction(self.setting_of(at, false, value, params)?)
             }
             SetItem::Names { charset, collation } => {
                 let collation = match (charset, collation) {
@@ -56,10 +70,7 @@ impl Session {
                         .unwrap_or(Collation::DEFAULT),
                 };
                 check_client(collation.charset())?;
-                self.state.values.set_names(collation);
-                self.variables_changed();
-                self.state.note_variables(CLIENT_VARIABLES);
-                Ok(())
+                Checked::Names(collation)
             }
             SetItem::CharacterSet(name) => {
                 let charset = match name {
@@ -67,12 +78,46 @@ impl Session {
                     None => self.state.server_collation().charset(),
                 };
                 check_client(charset)?;
+                Checked::CharacterSet(charset)
+            }
+        })
+    }
+
+    fn put_item(&mut self, item: Checked) -> Result<()> {
+        match item {
+            Checked::UserVar(name, value) => {
+                self.state.set_user_variable(&name, value)?;
+                self.state.note_state();
+            }
+            Checked::Variable(scope, at, setting) => {
+                let engine = self.state.database.engine();
+                if is_only_kept(scope) {
+                    return persist::store(engine, at, &setting);
+                }
+                self.put_checked(at, is_global(scope), setting.clone())?;
+                if DEFS[at].name.starts_with("validate_password.") {
+                    self.state.database.keep_password_length()?;
+                }
+                if scope == Some(ScopeKeyword::Persist) {
+                    persist::store(self.state.database.engine(), at, &setting)?;
+                }
+            }
+            Checked::NextTransaction(Setting::Text(level)) => {
+                self.set_next_transaction(Some(variables::isolation_by_name(&level)), None)?;
+            }
+            Checked::NextTransaction(other) => self.set_next_transaction(None, Some(other.as_bool()))?,
+            Checked::Names(collation) => {
+                self.state.values.set_names(collation);
+                self.variables_changed();
+                self.state.note_variables(CLIENT_VARIABLES);
+            }
+            Checked::CharacterSet(charset) => {
                 self.state.values.set_character_set(charset);
                 self.variables_changed();
                 self.state.note_variables(CLIENT_VARIABLES);
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// A value; one with a subquery is planned as a query of one row.
@@ -106,18 +151,18 @@ impl Session {
         Ok(found.unwrap_or(Value::Null))
     }
 
-    fn set_variable(
+    /// The variable that is set, and to what.
+    fn check_variable(
         &mut self,
         scope: Option<ScopeKeyword>,
         name: &str,
         expr: &Expr,
         params: &[Value],
-    ) -> Result<()> {
+    ) -> Result<(usize, Setting)> {
         let at = self.state.database.find_variable(name)?;
         let def = &DEFS[at];
-        let only_kept = scope == Some(ScopeKeyword::PersistOnly);
-        let global = only_kept || matches!(scope, Some(ScopeKeyword::Global | ScopeKeyword::Persist));
-        if only_kept {
+        let global = is_global(scope);
+        if is_only_kept(scope) {
             restricted::require_persist_only(&self.state)?;
         }
         check_settable(def, global)?;
@@ -126,18 +171,11 @@ impl Session {
             false => restricted::require_session(&self.state, def.name)?,
         }
         let setting = self.setting_of(at, global, expr, params)?;
-        if only_kept {
-            refuse_fixed(def, &setting)?;
-            return persist::store(self.state.database.engine(), at, &setting);
+        match is_only_kept(scope) {
+            true => refuse_fixed(def, &setting)?,
+            false => self.check_setting(at, global, &setting)?,
         }
-        self.put_variable(at, global, setting.clone())?;
-        if name.starts_with("validate_password.") {
-            self.state.database.keep_password_length()?;
-        }
-        if scope == Some(ScopeKeyword::Persist) {
-            persist::store(self.state.database.engine(), at, &setting)?;
-        }
-        Ok(())
+        Ok((at, setting))
     }
 
     /// RESET PERSIST: of one variable, or of all. It wants the privilege that setting each of them wants.
@@ -222,13 +260,38 @@ impl Session {
         Ok(setting)
     }
 
-    /// Puts a checked value in place, with what that brings about.
+    /// Puts a value in place, if the variable may have it.
     pub(super) fn put_variable(&mut self, at: usize, global: bool, setting: Setting) -> Result<()> {
+        self.check_setting(at, global, &setting)?;
+        self.put_checked(at, global, setting)
+    }
+
+    /// Whether a variable may be set to a value.
+    fn check_setting(&self, at: usize, global: bool, setting: &Setting) -> Result<()> {
         let def = &DEFS[at];
-        refuse_fixed(def, &setting)?;
-        if let (TRACKED_LIST, Setting::Text(list)) = (def.name, &setting) {
+        refuse_fixed(def, setting)?;
+        if let (TRACKED_LIST, Setting::Text(list)) = (def.name, setting) {
             variables::check_tracked(list, &self.state.warnings)?;
         }
+        match (def.name, global) {
+            ("partial_revokes", true) if !setting.as_bool() => self.refuse_with_restrictions(),
+            ("mandatory_roles", true) => self.mandatory_roles(&setting.to_string()).map(drop),
+            ("max_allowed_packet" | "net_buffer_length" | "max_user_connections", false) => {
+                Err(SqlError::new(
+                    er::VARIABLE_IS_READONLY,
+                    format!(
+                        "SESSION variable '{}' is read-only. Use SET GLOBAL to assign the value",
+                        def.name
+                    ),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts a checked value in place, with what that brings about.
+    fn put_checked(&mut self, at: usize, global: bool, setting: Setting) -> Result<()> {
+        let def = &DEFS[at];
         if let Some(why) = def.unused()
             && Setting::parse(def, def.default).as_ref() != Ok(&setting)
         {
@@ -248,11 +311,9 @@ impl Session {
         }
         if global {
             restricted::require_global(&self.state, def.name)?;
-            if def.name == "partial_revokes" && !setting.as_bool() {
-                self.refuse_with_restrictions()?;
-            }
             if def.name == "mandatory_roles" {
-                self.put_mandatory_roles(&setting.to_string())?;
+                let ids = self.mandatory_roles(&setting.to_string())?;
+                self.state.database.accounts.set_mandatory_roles(ids);
             }
             self.put_global(at, setting)?;
             return Ok(());
@@ -277,15 +338,6 @@ impl Session {
             }
             "pseudo_thread_id" => return Ok(()),
             "optimizer_trace_offset" | "optimizer_trace_limit" => self.state.traces.borrow_mut().clear(),
-            "max_allowed_packet" | "net_buffer_length" | "max_user_connections" => {
-                return Err(SqlError::new(
-                    er::VARIABLE_IS_READONLY,
-                    format!(
-                        "SESSION variable '{}' is read-only. Use SET GLOBAL to assign the value",
-                        def.name
-                    ),
-                ));
-            }
             _ => {}
         }
         self.state.values.put(at, setting);
@@ -306,8 +358,8 @@ impl Session {
         }
     }
 
-    /// SET GLOBAL mandatory_roles. Error 1231 for what is no list of names, 3880 for an account with SYSTEM_USER.
-    fn put_mandatory_roles(&self, names: &str) -> Result<()> {
+    /// What SET GLOBAL mandatory_roles names. Error 1231 for what is no list of names, 3880 for an account with SYSTEM_USER.
+    fn mandatory_roles(&self, names: &str) -> Result<Vec<AuthId>> {
         let accounts = &self.state.database.accounts;
         let ids =
             parse_names(names).ok_or_else(|| SqlError::wrong_value_for_variable("mandatory_roles", names))?;
@@ -320,8 +372,7 @@ impl Session {
                 ));
             }
         }
-        accounts.set_mandatory_roles(ids);
-        Ok(())
+        Ok(ids)
     }
 
     fn variables_changed(&mut self) {

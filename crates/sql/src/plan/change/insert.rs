@@ -17,7 +17,9 @@ use crate::expr::{AllowedColumns, Binder, Expr, Hooks, Scope, ScopeColumn, Scope
 use crate::parse::ast;
 use crate::plan::from::default_of;
 use crate::plan::group::BlockHooks;
+use crate::plan::query::each_output;
 use crate::plan::{Planner, QueryPlan};
+use crate::types::SqlType;
 use std::sync::Arc;
 
 /// What a VALUES row gives a column.
@@ -131,6 +133,11 @@ impl Planner<'_> {
                 source_uses = uses;
             }
         }
+        if let InsertSource::Query(source) = &mut source {
+            source
+                .query
+                .as_members(|at| Some(&target.def.columns[*columns.get(at)?].ty))?;
+        }
         let mut events = vec![Event::Insert];
         match &on_duplicate {
             OnDuplicate::Fail => {}
@@ -179,6 +186,19 @@ impl Planner<'_> {
             carried: Vec::new(),
         };
         Ok((source, planner.uses.split_off(self.uses.len())))
+    }
+}
+
+impl QueryPlan {
+    /// The values of a SET go into an ENUM as their texts: nothing in it is an empty text there, not the number of what is no member.
+    fn as_members<'c>(&mut self, column: impl Fn(usize) -> Option<&'c SqlType>) -> Result<()> {
+        each_output(self, &mut |at, e| {
+            if let Some(column) = column(at) {
+                let value = std::mem::replace(e, build::null());
+                *e = build::text_of_set(value, column);
+            }
+            Ok(())
+        })
     }
 }
 

@@ -1,38 +1,40 @@
-//! The digits that AVG has and does not show.
+//! The hidden digits of AVG: those that it has beyond the scale of its type.
 //!
-//! AVG of integers and decimals is shown with `div_precision_increment` digits more than its argument has, but it is a quotient, and MySQL
-//! goes on with more of it: a decimal beside it meets the quotient as [`Decimal::div`](tidemark_types::Decimal::div) makes it, cut at
-//! a group of nine digits, and a double the sum through the number. So AVG of 1, 2 and 4 is 2.3333, but `AVG(n) * 100` is 233.3333,
-//! `AVG(n) = 2.3333` is false and `SQRT(AVG(n))` is that of 7/3. What is computed of it has the digits of its own type: `(AVG(n) + 1) * 3`
-//! is 9.9999. IF, CASE, NULLIF and a subquery that is a value hand on what they choose with all of its digits.
+//! AVG of integers and decimals is displayed with `div_precision_increment` digits more than its argument has, but MySQL computes with
+//! more of the quotient. Decimal arithmetic and comparisons use it as [`Decimal::div`](tidemark_types::Decimal::div) returns it, cut at
+//! a group of nine digits; floating-point operations use the sum as a double divided by the count. So AVG of 1, 2 and 4 is 2.3333, but
+//! `AVG(n) * 100` is 233.3333, `AVG(n) = 2.3333` is false and `SQRT(AVG(n))` is the root of 7/3. The result of an operation is rounded to
+//! its own scale: `(AVG(n) + 1) * 3` is 9.9999. IF, CASE, NULLIF and a scalar subquery return the value that they choose unrounded.
 //!
-//! A finished aggregate is a slot of the row, and so is a result of such a subquery. Who asks which digits of it is settled
-//! once, when an expression is whole: [`settle`] puts a [`Node::Digits`] around each of them, by what is above it.
+//! The slot of a finished aggregate holds the unrounded value, and so does the result of such a subquery. Which form an operand
+//! needs depends on the operation above it, so [`settle`] decides it once for the complete expression: where the displayed value is
+//! needed, it wraps the operand in a [`Node::Digits`], which rounds; for a double, it replaces the slot by that of the same average
+//! finished as a double.
 
 use super::build::{self, expr, null};
 use super::node::{Expr, Node, NumKind};
 use tidemark_types::{CmpKind, SqlType, TypeKind};
 
-/// What has digits that it does not show.
+/// The operands that may have hidden digits.
 pub trait Leaves {
-    /// Whether a slot is an average that has.
+    /// Whether a slot holds an average that has.
     fn is_average(&self, slot: usize) -> bool;
     /// The slot of the same average as a double.
     fn as_double(&mut self, slot: usize) -> usize;
-    /// Whether a column of a subquery has; if so, it hands them on from now on.
+    /// Whether a column of a subquery has; if so, the subquery returns it unrounded from now on.
     fn unveil(&mut self, id: usize, column: usize) -> bool;
 }
 
-/// As what a value is asked for.
+/// The form in which an operation needs an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// As it is shown.
+    /// Rounded to the scale of its type, as it is displayed.
     Shown,
-    /// As the text that it is shown as.
+    /// The text of that.
     Text,
-    /// As a decimal, to compute with, to compare or to keep.
+    /// An unrounded decimal, for arithmetic, comparisons and storage.
     Exact,
-    /// As a double.
+    /// A double.
     Double,
 }
 
@@ -42,12 +44,12 @@ impl Asked {
     }
 }
 
-/// Settles which digits the expression and all in it are asked for.
+/// Decides the form of each operand in a complete expression, which itself is needed as `asked`.
 pub fn settle(e: &mut Expr, asked: Asked, leaves: &mut dyn Leaves) {
     hand_down(e, asked, leaves);
 }
 
-/// A value that shows the digits of its type; with `more` digits it is computed with, where somebody asks for them.
+/// The value rounded to the scale of its type. `more`: it has hidden digits, for operations that need the unrounded value.
 pub fn veiled(e: Expr, more: bool) -> Expr {
     let ty = e.ty.clone();
     expr(
@@ -59,7 +61,7 @@ pub fn veiled(e: Expr, more: bool) -> Expr {
     )
 }
 
-/// A result that is shown hands on all of its digits from now on. Returns whether it has more than those of its type.
+/// Removes the rounding from a result. Returns whether it has hidden digits.
 pub fn unveil(e: &mut Expr) -> bool {
     match &mut e.node {
         Node::Digits { more: true, value } => {
@@ -83,7 +85,7 @@ fn veil(e: &mut Expr, more: bool) {
     *e = veiled(value, more);
 }
 
-/// Returns whether the value has more digits than its type from now on.
+/// As [`settle`]; returns whether the value is unrounded afterwards.
 fn hand_down(e: &mut Expr, asked: Asked, leaves: &mut dyn Leaves) -> bool {
     match &mut e.node {
         Node::Column(slot) if leaves.is_average(*slot) => {
@@ -139,7 +141,7 @@ fn hand_down(e: &mut Expr, asked: Asked, leaves: &mut dyn Leaves) -> bool {
     }
 }
 
-/// Of a value that has more digits than its type: those that are asked for.
+/// Rounds a value that has hidden digits, unless the unrounded one is needed. Returns whether it is.
 fn choose(e: &mut Expr, asked: Asked) -> bool {
     if asked.is_for_people() {
         veil(e, true);
@@ -147,7 +149,7 @@ fn choose(e: &mut Expr, asked: Asked) -> bool {
     !asked.is_for_people()
 }
 
-/// IF and CASE: the alternatives are asked for what they are, the conditions are compared.
+/// IF and CASE: the branches have the form of the result, the conditions that of a comparison.
 fn choice(e: &mut Expr, asked: Asked, leaves: &mut dyn Leaves) -> bool {
     let asked = match e.ty.kind {
         TypeKind::Decimal => asked,
@@ -181,7 +183,7 @@ fn choice(e: &mut Expr, asked: Asked, leaves: &mut dyn Leaves) -> bool {
     has_more && e.ty.kind == TypeKind::Decimal
 }
 
-/// What an operation asks of its operands.
+/// The forms in which an operation needs its operands.
 enum Asks {
     /// The same of all.
     All(Asked),
@@ -237,7 +239,7 @@ fn asks_of(e: &Expr) -> Asks {
     })
 }
 
-/// What is a number asks for numbers like itself.
+/// The form that the operation's own type needs.
 fn asked_by_type(e: &Expr) -> Asked {
     match e.ty.kind {
         TypeKind::Decimal | TypeKind::Json => Asked::Exact,

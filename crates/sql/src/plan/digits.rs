@@ -1,10 +1,10 @@
-//! Which digits of an AVG the clauses of a block go on with: [`tidemark_expr::digits`] has the rule, this its leaves.
+//! The hidden digits of AVG in the clauses of a block: [`tidemark_expr::digits`] has the rule.
 //!
-//! A block settles its clauses when all of them are bound. A subquery that is a value may have been planned long before the expression
-//! that it stands in is whole, so its own results are settled as if they were shown, and unveiled once something asks for more of them.
+//! The clauses are settled when all of them are bound. A scalar subquery is planned before the expression around it is complete, so its
+//! results are rounded at first, and the rounding is removed once an operation needs the unrounded value.
 //!
-//! MySQL reads the averages of groups back from a table, if it must sort them by something else or number them: then the digits
-//! that are shown are all that is left. [`Block::quotient`](super::block::Block) tells such blocks.
+//! MySQL reads the averages of groups back from a temporary table if it sorts the groups by something else or computes window
+//! functions over them; the table has the digits of the type alone. [`Block::quotient`](super::block::Block) tells such blocks.
 
 use super::block::Block;
 use super::group::identity;

@@ -194,15 +194,13 @@ impl Session {
                 self.txn.statement_end();
                 Ok(value)
             }
-            Err(error) => {
-                self.undo_statement(start, &error);
-                Err(error)
-            }
+            Err(error) => Err(self.undo_statement(start, error)),
         }
     }
 
+    /// Undoes a statement that failed, with its transaction where the error says so; returns the error for the client.
     #[cold]
-    fn undo_statement(&mut self, start: StatementStart, error: &SqlError) {
+    fn undo_statement(&mut self, start: StatementStart, error: SqlError) -> SqlError {
         let timed_out = error.code == er::LOCK_WAIT_TIMEOUT && self.rolls_back_on_timeout();
         let lost = matches!(
             error.code,
@@ -210,18 +208,26 @@ impl Session {
         );
         if start.alone || timed_out || lost {
             self.abandon_transaction();
-            return;
+            return error;
         }
         if let Some(savepoint) = start.savepoint
-            && self.txn.rollback_to(&savepoint).is_err()
+            && let Err(cause) = self.txn.rollback_to(&savepoint)
         {
-            // What the transaction did before is gone, too. No error number says so: the connection ends, or its later statements
-            // would be committed without the earlier ones.
-            self.abandon_transaction();
-            self.released = true;
-            return;
+            log::error!("a statement failed and could not be undone ({cause}): {}", error.message);
+            return self.give_up(cause.into());
         }
         self.txn.statement_end();
+        error
+    }
+
+    /// Ends the transaction and the connection after a part of it could not be undone; returns the error for the client.
+    ///
+    /// What the transaction did before is gone, too. No error number says so: in a connection that went on, later statements
+    /// would be committed without the earlier ones.
+    fn give_up(&mut self, cause: SqlError) -> SqlError {
+        self.abandon_transaction();
+        self.released = true;
+        cause
     }
 
     fn rolls_back_on_timeout(&self) -> bool {
@@ -451,8 +457,7 @@ impl Session {
             false => self.begin_again(),
         };
         if let Err(error) = rolled_back {
-            self.abandon_transaction();
-            return Err(error);
+            return Err(self.give_up(error));
         }
         self.transaction.savepoints.truncate(at + 1);
         if !self.txn.has_locked() {

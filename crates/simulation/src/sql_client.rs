@@ -193,9 +193,9 @@ impl<'w> SqlClient<'w> {
                     Ok(Ran::Failed(error))
                 }
                 // A transaction that is gone for the disk's sake must not pass for a statement that failed for its own.
-                _ if self.session.is_killed() => {
-                    Err(Stop::Wrong(format!("the connection has ended, and was told only: {error}")))
-                }
+                _ if self.session.is_killed() => Err(Stop::Wrong(format!(
+                    "the connection has ended, and was told only: {error}"
+                ))),
                 er::LOCK_DEADLOCK => Ok(Ran::RolledBack),
                 er::LOCK_WAIT_TIMEOUT | er::DUP_ENTRY | er::TABLE_DEF_CHANGED => Ok(Ran::Failed(error)),
                 _ => Err(Stop::Wrong(format!(

@@ -2,6 +2,7 @@
 
 mod columns_at_once;
 mod explain;
+mod failing_disk;
 mod foreign_keys;
 mod histograms;
 mod json_table;
@@ -18,6 +19,7 @@ use crate::types::{ColumnMeta, Date, DateTime, Time};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tidemark_engine::disk::sim::SimDisk;
 
 /// The results, as text: rows with `|` between values, OKs as `ok N` with their info.
 #[derive(Default)]
@@ -95,20 +97,26 @@ impl ResultSink for Text {
     }
 }
 
-/// A database in a directory of its own.
+/// A database in a directory of its own, or on a simulated disk.
 pub(super) struct World {
     database: Option<Arc<Database>>,
     dir: PathBuf,
+    disk: Option<SimDisk>,
     next_id: AtomicU64,
 }
 
 impl World {
     pub(super) fn new(name: &str) -> World {
+        World::at(name, None)
+    }
+
+    fn at(name: &str, disk: Option<SimDisk>) -> World {
         let dir = std::env::temp_dir().join(format!("tidemark-session-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
         let mut world = World {
             database: None,
             dir,
+            disk,
             next_id: AtomicU64::new(SERVER_ID + 1),
         };
         world.open();
@@ -118,10 +126,17 @@ impl World {
     }
 
     fn open(&mut self) {
-        let options = [("innodb_buffer_pool_size", "16M")]
-            .map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
+        let options = [
+            ("innodb_buffer_pool_size", "16M"),
+            ("innodb_log_buffer_size", "1M"),
+        ]
+        .map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
         let options = Options::from_pairs(self.dir.clone(), options).unwrap();
-        self.database = Some(crate::open(options).unwrap());
+        let opened = match &self.disk {
+            None => crate::open(options),
+            Some(disk) => crate::open_on(options, Arc::new(disk.clone())),
+        };
+        self.database = Some(opened.unwrap());
     }
 
     fn database(&self) -> &Arc<Database> {

@@ -213,7 +213,10 @@ impl Session {
         if let Some(savepoint) = start.savepoint
             && let Err(cause) = self.txn.rollback_to(&savepoint)
         {
-            log::error!("a statement failed and could not be undone ({cause}): {}", error.message);
+            log::error!(
+                "a statement failed and could not be undone ({cause}): {}",
+                error.message
+            );
             return self.give_up(cause.into());
         }
         self.txn.statement_end();

@@ -29,9 +29,9 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from changes import Script  # noqa: E402
 from forms import deliberate  # noqa: E402
-from plans import (OtherPlans, by_other_indexes, guarded, with_exact_signs, with_joined_texts, with_live_conditions, with_live_documents,  # noqa: E402
-                   with_mixed_lists, with_numbered_keys, with_one_set, with_single_times, with_text_extremes, with_text_keys, with_times_as_dates,
-                   without_lost_dates)
+from plans import (OtherPlans, by_other_indexes, guarded, with_each_compared, with_exact_signs, with_joined_texts, with_live_conditions, with_live_documents,  # noqa: E402
+                   with_mixed_lists, with_numbered_keys, with_one_set, with_plain_bytes, with_single_times, with_text_extremes, with_text_keys, with_times_as_dates,
+                   with_wide_averages, without_lost_dates)
 from queries import Queries  # noqa: E402
 from support.address import Address  # noqa: E402
 from support.report import FIXED_SEED, Report, suite_parser  # noqa: E402
@@ -43,7 +43,7 @@ SETUP = [f"DROP DATABASE IF EXISTS {DATABASE}", f"CREATE DATABASE {DATABASE}", f
 TRIES_MAX = 300         # to leave statements out
 SECONDS_MAX = 30        # of a statement
 # Errors of a value: whether it is computed at all is up to the plan.
-OF_VALUES = {f"error {code}" for code in (1242, 1292, 1365, 1411, 1690, 3020, 3024, 3140, 3141, 3143, 3144, 3146, 3147, 3149, 3156, 3854, 3995)}
+OF_VALUES = {f"error {code}" for code in (1242, 1292, 1365, 1411, 1690, 3020, 3024, 3140, 3141, 3143, 3144, 3146, 3147, 3149, 3156, 3854, 3995, 6527)}
 # Other forms of a query that ask the same, by which fault of MySQL one of them makes a difference.
 OTHERWISE = {
     with_exact_signs: "a negative integer in a list or a CASE beside an unsigned one, which MySQL takes for equal if their bits are",
@@ -57,6 +57,9 @@ OTHERWISE = {
     with_times_as_dates: "a frame of times that would begin or end before the least",
     with_numbered_keys: "peers in a window that are two members of an ENUM with one text",
     with_single_times: "a key of ROLLUP that is a time, taken for that with other digits",
+    with_each_compared: "the greatest or least of ANY or ALL under a collation of its own",
+    with_wide_averages: "AVG of years and smaller numbers in a window, which MySQL cuts to the digits of these",
+    with_plain_bytes: "bytes of REGEXP_SUBSTR or REGEXP_REPLACE in a function or a document, which are latin1 there",
     with_text_extremes: "GREATEST or LEAST of a text and a date, which are bytes in a document",
 }
 DOUBLE = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -133,8 +136,11 @@ class Pair:
                 return "the date of a TIME beyond a day, to which MySQL adds the time of day"
         elif any(alike(mine, self.theirs_after(played, other)) for other in by_other_indexes(sql)):
             return "MySQL says both, by its plan"
-        elif (exact := with_exact_signs(sql)) != sql and alike(mine, self.theirs_after(played, exact)):
-            return "a negative integer in a list or a CASE beside an unsigned one, which MySQL takes for equal if their bits are"
+        else:
+            for ask_otherwise in (with_exact_signs, with_plain_bytes):
+                other = ask_otherwise(sql)
+                if other != sql and alike(mine, self.theirs_after(played, other)):
+                    return OTHERWISE[ask_otherwise]
         if sql.startswith("WITH RECURSIVE") and "error 1264" in (mine, real):
             return "an error of a value that one of the two does not compute"
         if any(answer in OF_VALUES for answer in (mine, real) if isinstance(answer, str)):

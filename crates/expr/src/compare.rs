@@ -41,7 +41,7 @@ pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Opti
             (Val::Date(x), Val::Date(y)) => Some(x.cmp(y)),
             // A text that is no date has left a warning and counts as the zero date.
             _ => {
-                match (a.to_datetime(env)?, b.to_datetime(env)?) {
+                match (a.to_compared_datetime(env)?, b.to_compared_datetime(env)?) {
                     // Two of them are not equal, whatever they say.
                     (None, None) => Some(Ordering::Less),
                     (x, y) => Some(x.unwrap_or_default().cmp(&y.unwrap_or_default())),

@@ -234,6 +234,9 @@ pub fn check_comparable(ty: &SqlType, op: &str) -> Result<()> {
     }
 }
 
+/// What comparison with a list of several is called, in which no constant is a year.
+pub(crate) const IN_LIST: &str = " IN ";
+
 /// The collation of an operation that compares its operands.
 pub(crate) fn common_collation(
     types: &[&SqlType],
@@ -241,9 +244,11 @@ pub(crate) fn common_collation(
     bind: &BindCtx,
 ) -> Result<(Collation, Derivation)> {
     let (collation, derivation) = joined(types, Derivation::Explicit, op, bind)?;
-    // Those that do not mix are joined by code points: of two what follows and has that collation too decides nothing.
-    let undecided =
-        |ty: &&SqlType| ty.is_string() && ty.derivation == Derivation::None && ty.collation == collation;
+    // Those that do not mix are joined by code points: of two what follows and has that collation too decides nothing, but of one of several.
+    let of_several = matches!(op, "case" | IN_LIST);
+    let undecided = |ty: &&SqlType| {
+        ty.is_string() && ty.derivation == Derivation::None && ty.collation == collation && !of_several
+    };
     if derivation == Derivation::None || matches!(types, [first, _] if undecided(first)) {
         let all: Vec<_> = types.iter().map(|t| collation_of(t, bind)).collect();
         return Err(illegal_mix(&all, op));
@@ -251,14 +256,19 @@ pub(crate) fn common_collation(
     Ok((collation, derivation))
 }
 
-/// The collation of a search for a pattern, which those that do not mix do not hinder if each operand is made of such.
-pub(crate) fn pattern_collation(types: &[&SqlType; 2], op: &str, bind: &BindCtx) -> Result<Collation> {
+/// The collation of a search for a pattern, which those that do not mix do not hinder if each operand is made of such, or what the other
+/// has decides.
+pub(crate) fn pattern_collation(
+    types: &[&SqlType; 2],
+    op: &str,
+    bind: &BindCtx,
+) -> Result<(Collation, Derivation)> {
     match types
         .iter()
-        .all(|ty| ty.is_string() && ty.derivation == Derivation::None)
+        .any(|ty| ty.is_string() && ty.derivation == Derivation::None)
     {
-        true => Ok(joined_collation(types, op, bind)?.0),
-        false => Ok(common_collation(types, op, bind)?.0),
+        true => joined_collation(types, op, bind),
+        false => common_collation(types, op, bind),
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct Interval {
 
 /// The last date, as a number.
 const DATE_MAX: i64 = 99_991_231;
+/// The greatest number that is a time alone.
+const TIME_MAX: i64 = 8_385_959;
 const MINUTE: i64 = 60 * MICROS_PER_SECOND;
 const HOUR: i64 = 60 * MINUTE;
 
@@ -273,9 +275,13 @@ fn has_time(text: &[u8], env: &Env) -> bool {
 
 /// The time of the day of what reads as a date, else a duration; `None` is NULL or neither.
 pub(crate) fn clock(value: &Val, env: &Env) -> Result<Option<Time>> {
-    match as_date(value, env) {
-        Some(t) => Ok(Some(t.time())),
-        None => value.to_time(env),
+    match value {
+        Val::Int(..=TIME_MAX) => value.to_time(env),
+        Val::UInt(n) if *n <= TIME_MAX as u64 => value.to_time(env),
+        _ => match as_date(value, env) {
+            Some(t) => Ok(Some(t.time())),
+            None => value.to_time(env),
+        },
     }
 }
 
@@ -291,7 +297,11 @@ fn as_date(value: &Val, env: &Env) -> Option<DateTime> {
     }
 }
 
+/// With at least five digits, as a text.
 fn number_as_date(n: i128, env: &Env) -> Option<DateTime> {
+    if n < 10_000 {
+        return None;
+    }
     parse::number_to_datetime(n, 0.0, 0, env.sql_mode)
         .map(|p| p.value)
         .filter(|t| !t.date.has_zero_part())
@@ -333,7 +343,7 @@ pub(crate) fn extract<'a>(unit: IntervalUnit, e: &'a Expr, ctx: &EvalCtx<'a>) ->
         let n = compose(unit, 0, h as i64, m as i64, s as i64, us as i64);
         return Ok(Val::Int(if time.negative() { -n } else { n }));
     }
-    let Some(t) = value.to_datetime(env)? else {
+    let Some(t) = value.to_moment(env)? else {
         return Ok(Val::Null);
     };
     if unit == Week {

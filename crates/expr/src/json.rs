@@ -13,6 +13,9 @@ use tidemark_types::json::{Json, JsonError};
 use tidemark_types::meta::{type_byte, wire};
 use tidemark_types::{Collation, Decimal, Derivation, SqlType, TypeKind, Val};
 
+/// So many characters a VARCHAR of four bytes each may have.
+const VARCHAR_MAX: u32 = 16_383;
+
 /// The type of documents.
 pub(crate) fn json_type() -> SqlType {
     SqlType::new(TypeKind::Json).with_collation(Collation::UTF8MB4_BIN, Derivation::Implicit)
@@ -92,6 +95,7 @@ pub(crate) fn is_opaque(ty: &SqlType) -> bool {
 pub(crate) fn typed_json(value: &Val, e: &Expr) -> Json {
     match value {
         Val::Int(v) if e.is_condition() => Json::Bool(*v != 0),
+        Val::Int(v) if e.ty.kind == TypeKind::Year => Json::UInt(v.unsigned_abs()),
         Val::Null => Json::Null,
         bytes if is_opaque(&e.ty) => opaque(bytes, e),
         // A difference, product or quotient that is zero has no digits behind the point.
@@ -188,10 +192,11 @@ fn extreme_number<'a>(
 
 /// Whether it is an operation whose zero has no digits; a sum has those of its operands.
 fn is_bare_as_zero(e: &Expr) -> bool {
-    matches!(
-        &e.node,
-        Node::Arith(ArithOp::Sub | ArithOp::Mul | ArithOp::Div | ArithOp::Mod, ..)
-    )
+    match &e.node {
+        Node::Arith(op, ..) => matches!(op, ArithOp::Sub | ArithOp::Mul | ArithOp::Div | ArithOp::Mod),
+        Node::Call(def, _) => def.name == "mod",
+        _ => false,
+    }
 }
 
 /// The bytes of an expression as a part of a document. What is cast to BINARY(n) is of varying length here, and what is computed is a BLOB
@@ -248,7 +253,6 @@ pub(crate) fn value_json(value: &Val) -> Json {
     match value {
         Val::Null => Json::Null,
         Val::Int(v) => Json::Int(*v),
-        Val::UInt(v) if *v <= i64::MAX as u64 => Json::Int(*v as i64),
         Val::UInt(v) => Json::UInt(*v),
         Val::Float(v) => Json::Double(*v as f64),
         Val::Double(v) => Json::Double(*v),
@@ -294,12 +298,36 @@ pub(crate) fn text_result(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlTyp
     Ok(ty.with_collation(Collation::UTF8MB4_BIN, Derivation::Literal))
 }
 
+fn unquoted_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    text_result_of_length(args, bind, |length| length)
+}
+
 /// The same for what takes a text alone: a number stays what it is, to be refused.
 pub(crate) fn text_result_of_text(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     match args[0].ty.is_numeric() {
         true => text_result(&mut Vec::new(), bind),
         false => text_result(args, bind),
     }
+}
+
+/// The same, where as many characters as a text may have make at most that many.
+pub(crate) fn text_result_of_length(
+    args: &mut Vec<Expr>,
+    bind: &BindCtx,
+    longest: fn(u64) -> u64,
+) -> Result<SqlType> {
+    let ty = text_result_of_text(args, bind)?;
+    let length = match args.first().map(|arg| &arg.ty) {
+        Some(arg) if arg.kind == TypeKind::Null => longest(0),
+        Some(arg) if arg.is_string() => longest(arg.length.into()),
+        _ => return Ok(ty),
+    };
+    Ok(match u32::try_from(length) {
+        Ok(length @ 0..=VARCHAR_MAX) => SqlType::varchar(length, ty.collation)
+            .with_collation(ty.collation, ty.derivation)
+            .with_nullable(true),
+        _ => ty,
+    })
 }
 
 /// The text of an argument that has to be one, or a document if `takes_documents`; `None` is NULL. Error 3144 for bytes, 3064 for what is
@@ -325,7 +353,7 @@ pub(crate) fn text_argument<'a>(
 }
 
 /// JSON_UNQUOTE, which date arithmetic puts around a document as well as statements do.
-pub(crate) const JSON_UNQUOTE: FuncDef = def("json_unquote", (1, 1), text_result_of_text, |args, _, ctx| {
+pub(crate) const JSON_UNQUOTE: FuncDef = def("json_unquote", (1, 1), unquoted_type, |args, _, ctx| {
     unquote(&args[0], ctx)
 });
 

@@ -147,8 +147,8 @@ pub(crate) fn like<'a>(
 #[derive(Clone, Debug, Default)]
 pub struct RegexCache(OnceLock<regex::bytes::Regex>);
 
-/// Compiles a pattern; `flags` are MySQL's match types: `c`, `i`, `m`, `n`, `u`.
-pub(crate) fn compile(pattern: &[u8], insensitive: bool, flags: &str) -> Result<regex::bytes::Regex> {
+/// Compiles a pattern, of bytes or of characters that `collation` folds or not; `flags` are MySQL's match types: `c`, `i`, `m`, `n`, `u`.
+pub(crate) fn compile(pattern: &[u8], collation: Collation, flags: &str) -> Result<regex::bytes::Regex> {
     let text = String::from_utf8_lossy(pattern);
     if text.is_empty() {
         return Err(SqlError::new(
@@ -157,7 +157,10 @@ pub(crate) fn compile(pattern: &[u8], insensitive: bool, flags: &str) -> Result<
         ));
     }
     let mut builder = regex::bytes::RegexBuilder::new(&text);
-    builder.case_insensitive(insensitive).size_limit(8 << 20);
+    builder
+        .case_insensitive(collation.ignores_case())
+        .unicode(!collation.is_binary())
+        .size_limit(8 << 20);
     for flag in flags.chars() {
         match flag {
             'c' => builder.case_insensitive(false),
@@ -192,10 +195,6 @@ fn unbalanced(pattern: &str) -> bool {
     pattern.matches('(').count() != pattern.matches(')').count()
 }
 
-pub(crate) fn insensitive(collation: Collation) -> bool {
-    collation.ignores_case()
-}
-
 pub(crate) fn regexp<'a>(
     args: &'a [Expr; 2],
     collation: Collation,
@@ -209,7 +208,7 @@ pub(crate) fn regexp<'a>(
     if let Some(regex) = cache.0.get() {
         return Ok(Some(regex.is_match(&value.to_text())));
     }
-    let regex = compile(&pattern.to_text(), insensitive(collation), "")?;
+    let regex = compile(&pattern.to_text(), collation, "")?;
     let found = regex.is_match(&value.to_text());
     if args[1].is_constant() {
         // Another session may have been first with the same expression: no matter.

@@ -38,7 +38,6 @@ pub struct ColumnEncoding {
 impl ColumnEncoding {
     fn of(column: &ColumnMeta) -> ColumnEncoding {
         let zeros = match column.type_byte {
-            wire::YEAR => 4,
             _ if column.flags & flag::ZEROFILL != 0 => column.length.min(255) as u8,
             _ => 0,
         };
@@ -662,7 +661,7 @@ mod tests {
     fn zeros_and_bits() {
         let columns = [
             column(wire::LONG, 5, flag::ZEROFILL | flag::UNSIGNED),
-            column(wire::YEAR, 4, 0),
+            column(wire::YEAR, 4, flag::ZEROFILL | flag::UNSIGNED),
             column(wire::BIT, 10, 0),
         ];
         let values = |out: &mut dyn ResultSink| {

@@ -390,9 +390,15 @@ impl Target<'_> {
                 let fraction = d.sub(&d.truncate(0)).to_f64();
                 match whole {
                     Some(0) => Some(Date::ZERO.midnight()),
-                    Some(n) => {
-                        parse::number_to_datetime(n, fraction, d.scale().min(6), mode).map(|p| p.value)
-                    }
+                    Some(n) => match parse::number_to_datetime(n, fraction, d.scale().min(6), mode) {
+                        Some(p) => {
+                            if p.truncated {
+                                self.lost_text(kind, value)?;
+                            }
+                            Some(p.value)
+                        }
+                        None => None,
+                    },
                     None => None,
                 }
             }
@@ -414,7 +420,7 @@ impl Target<'_> {
         }
     }
 
-    /// Text behind a date: MySQL 9 refuses it in strict mode.
+    /// Text or a fraction behind a date: MySQL 9 refuses it in strict mode.
     fn lost_text(&self, kind: &str, value: &Val) -> Result<()> {
         if self.env.strict {
             return self.bad_temporal(kind, value);
@@ -562,10 +568,11 @@ impl Target<'_> {
                     .position(|m| self.ty.collation.eq(m.as_bytes(), text))
                 {
                     Some(i) => i as u64 + 1,
-                    None => std::str::from_utf8(text)
-                        .ok()
-                        .and_then(|t| t.parse().ok())
-                        .unwrap_or(0),
+                    None => match std::str::from_utf8(text).ok().and_then(|t| t.parse::<i64>().ok()) {
+                        // A text that is this number is taken without a complaint.
+                        Some(0) => return Ok(Val::Member(0, Cow::Borrowed(b""))),
+                        read => read.and_then(|n| n.try_into().ok()).unwrap_or(0),
+                    },
                 }
             }
             other => other

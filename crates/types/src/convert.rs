@@ -288,6 +288,17 @@ impl<'a> Val<'a> {
 
     /// As a date with time. `None`: NULL, or no date at all (which has left a warning). A TIME is of today.
     pub fn to_datetime(&self, env: &Conversion) -> Result<Option<DateTime>> {
+        match self.to_moment(env)? {
+            Some(t) if self.is_number() && !parse::valid_date(t.date, env.sql_mode) => {
+                env.complain(SqlError::incorrect_value("datetime", &excerpt(&self.to_text())))?;
+                Ok(None)
+            }
+            moment => Ok(moment),
+        }
+    }
+
+    /// As [`Val::to_datetime`], but the date that a number writes need not be one of the calendar.
+    pub fn to_moment(&self, env: &Conversion) -> Result<Option<DateTime>> {
         let parsed = match self {
             Val::Null => return Ok(None),
             Val::Date(d) => return Ok(Some(d.midnight())),
@@ -299,14 +310,21 @@ impl<'a> Val<'a> {
                     .moment("DATETIME/TIMESTAMP", SOME_SOURCE, env)?
                     .to_datetime(env);
             }
-            number => match number.to_decimal(env)? {
-                d if d.is_negative() => None,
-                d => d.trunc_to_i128().and_then(|n| {
-                    let fraction = d.sub(&d.truncate(0)).rescale(6, true);
-                    let micro = Decimal::new(0, 6).add(&fraction);
-                    parse::number_to_datetime(n, micro.to_f64(), d.scale().min(6), env.sql_mode)
-                }),
-            },
+            number => {
+                let moment = match number.to_decimal(env)? {
+                    d if d.is_negative() => None,
+                    d => d.trunc_to_i128().and_then(|n| {
+                        let fraction = d.sub(&d.truncate(0)).rescale(6, true);
+                        let micro = Decimal::new(0, 6).add(&fraction);
+                        parse::number_to_moment(n, micro.to_f64(), d.scale().min(6))
+                    }),
+                };
+                // A fraction behind a date alone is cut off without a word.
+                moment.map(|read| ParsedDateTime {
+                    truncated: false,
+                    ..read
+                })
+            }
         };
         match parsed {
             Some(p) => self.finish_datetime(p, env).map(Some),
@@ -315,6 +333,17 @@ impl<'a> Val<'a> {
                 Ok(None)
             }
         }
+    }
+
+    /// As what it is beside a date: as [`Val::to_datetime`], but a text with a zero for a month or a day is no date if the mode refuses it.
+    pub fn to_compared_datetime(&self, env: &Conversion) -> Result<Option<DateTime>> {
+        let moment = self.to_datetime(env)?;
+        let refused = |t: &DateTime| !t.date.is_zero() && refused_by_mode(t.date, env.sql_mode);
+        if matches!(self, Val::Str(_)) && moment.as_ref().is_some_and(refused) {
+            env.complain(SqlError::incorrect_value("datetime", &excerpt(&self.to_text())))?;
+            return Ok(None);
+        }
+        Ok(moment)
     }
 
     fn finish_datetime(&self, parsed: ParsedDateTime, env: &Conversion) -> Result<DateTime> {
@@ -329,10 +358,38 @@ impl<'a> Val<'a> {
 
     /// As a date. `None` for NULL and for what is no date, with a complaint.
     pub fn to_date(&self, env: &Conversion) -> Result<Option<Date>> {
+        match self.to_written_date(env)? {
+            Some(date) if self.is_number() && !parse::valid_date(date, env.sql_mode) => {
+                env.complain(SqlError::incorrect_value("datetime", &excerpt(&self.to_text())))?;
+                Ok(None)
+            }
+            date => Ok(date),
+        }
+    }
+
+    /// As [`Val::to_date`], but the date that a number writes need not be one of the calendar.
+    pub fn to_written_date(&self, env: &Conversion) -> Result<Option<Date>> {
         Ok(match self {
+            Val::Null => None,
             Val::Date(d) => Some(*d),
+            number if number.is_number() => {
+                let n = number.to_decimal(env)?.trunc_to_i128();
+                let date = n.and_then(parse::number_to_date);
+                if date.is_none() {
+                    env.complain(SqlError::incorrect_value("datetime", &excerpt(&self.to_text())))?;
+                }
+                date
+            }
             other => other.to_datetime(env)?.map(|t| t.date),
         })
+    }
+
+    /// Whether it is a number, and no member of an ENUM or SET.
+    fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Val::Int(_) | Val::UInt(_) | Val::Float(_) | Val::Double(_) | Val::Decimal(_)
+        )
     }
 
     /// As a duration. `None`: NULL, or no time at all (which has left a warning).
@@ -344,6 +401,8 @@ impl<'a> Val<'a> {
             Val::DateTime(t) => return Ok(Some(t.time())),
             Val::Str(s) | Val::Member(_, s) => parse::time_or_moment(s).map(|read| read.time(env.time_zone)),
             Val::Json(text) => return Json::of_text(text).moment("TIME", SOME_SOURCE, env)?.to_time(env),
+            // Of an unsigned integer MySQL takes the bits for a signed one.
+            Val::UInt(v) if *v > i64::MAX as u64 => return Val::Int(*v as i64).to_time(env),
             number => {
                 let d = number.to_decimal(env)?;
                 let n = d.trunc_to_i128().unwrap_or(i128::MAX);

@@ -9,7 +9,7 @@ use super::{
 use crate::compare::plain_number;
 use crate::env::{Env, EvalCtx, NoSession, NoSubqueries};
 use crate::function::{FuncDef, Volatility, stable};
-use crate::infer::{common_collation, illegal_mix_of, number_kind, text_cmp_kind};
+use crate::infer::{IN_LIST, common_collation, illegal_mix_of, number_kind, text_cmp_kind};
 use crate::json::is_opaque;
 use crate::node::{CmpOp, Expr, Node, NumKind};
 use tidemark_types::error::{Result, SqlError, er};
@@ -143,7 +143,7 @@ pub(super) fn read_as(text: Expr, ty: SqlType) -> Expr {
                 return Ok(Val::Null);
             }
             Ok(moment_of_kind(
-                value.to_datetime(ctx.env)?.unwrap_or_default(),
+                value.to_compared_datetime(ctx.env)?.unwrap_or_default(),
                 ty,
             ))
         },
@@ -161,7 +161,7 @@ pub(super) fn read_chosen(text: Expr, ty: SqlType) -> Expr {
         (1, 1),
         |_, _| Ok(SqlType::date()),
         |args, ty, ctx| {
-            let moment = args[0].eval(ctx)?.to_datetime(ctx.env)?;
+            let moment = args[0].eval(ctx)?.to_compared_datetime(ctx.env)?;
             Ok(moment.map_or(Val::Null, |moment| moment_of_kind(moment, ty)))
         },
     );
@@ -482,14 +482,24 @@ pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &Bind
     }
     let is_bound = |e: &Expr| e.columns().is_empty();
     let as_dates = e.ty.kind == TypeKind::Time && (low.ty.has_date() || high.ty.has_date());
-    let exact = e.ty.is_numeric() || e.ty.is_temporal() && !as_dates;
+    // A text that is no time makes integers of all three.
+    let is_no_time = |bound: &Expr| bound.ty.is_string() && clock_bound(&e, bound, bind).is_none();
+    let as_integers = e.ty.kind == TypeKind::Time && is_no_time(&low) != is_no_time(&high);
+    let exact = e.ty.is_numeric() || e.ty.is_temporal() && !as_dates && !as_integers;
     if exact && e.is_table_column() && is_bound(&low) && is_bound(&high) {
         return between_bounds(e, low, high, negated, bind);
     }
     // A constant beside a column of years is one, whatever the other bound is.
-    let bound = |bound: Expr| constant_year(&bound, &e, bind).unwrap_or(bound);
-    let (low, high) = (bound(low), bound(high));
-    let kind = kind_of_three([&e, &low, &high], bind)?;
+    let years = [&low, &high].map(|bound| constant_year(bound, &e, bind));
+    let among_numbers = low.ty.is_numeric() && high.ty.is_numeric();
+    let as_integers = among_numbers && years.iter().any(Option::is_some);
+    let [low_year, high_year] = years;
+    let (low, high) = (low_year.unwrap_or(low), high_year.unwrap_or(high));
+    // Then the other bound is an integer, too.
+    let kind = match as_integers {
+        true => CmpKind::Int,
+        false => kind_of_three([&e, &low, &high], bind)?,
+    };
     let clock = match kind {
         CmpKind::Str(_) | CmpKind::Time => [&low, &high].map(|bound| clock_bound(&e, bound, bind)),
         _ => [None, None],
@@ -674,6 +684,3 @@ pub(super) fn of_several(error: SqlError, types: &[SqlType], op: &str) -> SqlErr
         false => error,
     }
 }
-
-/// What comparison with a list of several is called, in which no constant is a year.
-pub(super) const IN_LIST: &str = " IN ";

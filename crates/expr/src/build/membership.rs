@@ -11,8 +11,8 @@
 //!   a time they are read as such, beside a text dates and times are texts.
 
 use super::comparison::{
-    IN_LIST, Place, beside_json, collation_of_all, comparable, compare_as, date_of, document_as_text,
-    of_kind, of_several, varies,
+    Place, beside_json, collation_of_all, comparable, compare_as, date_of, document_as_text, of_kind,
+    of_several, varies,
 };
 use super::literal::{bool_literal, literal, type_of_value};
 use super::{
@@ -20,10 +20,12 @@ use super::{
 };
 use crate::env::EvalCtx;
 use crate::function::{FuncDef, stable};
+use crate::infer::{IN_LIST, joined_collation};
 use crate::node::{CmpOp, Expr, InSet, Node};
+use tidemark_types::convert::refused_by_mode;
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::temporal::parse;
-use tidemark_types::{CmpKind, Collation, Date, DateTime, SqlType, Time, TypeKind, Val, Value};
+use tidemark_types::{CmpKind, Collation, Date, DateTime, Derivation, SqlType, Time, TypeKind, Val, Value};
 
 /// Lists from this length on are searched, not walked.
 const SET_MIN: usize = 8;
@@ -208,18 +210,22 @@ impl Reading {
             Val::Int(n) => parse::number_to_datetime(*n as i128, 0.0, 0, bind.sql_mode)?.value,
             _ => return None,
         };
-        match self.kind {
-            TypeKind::Date if matches!(value, Val::Str(_)) && moment.micros_of_day() != 0 => None,
-            TypeKind::Date => Some(Val::Date(moment.date)),
-            _ => Some(Val::DateTime(moment)),
+        let is_date = self.kind == TypeKind::Date;
+        let is_refused = refused_by_mode(moment.date, bind.sql_mode) && (is_date || !moment.date.is_zero());
+        if matches!(value, Val::Str(_)) && (is_refused || is_date && moment.micros_of_day() != 0) {
+            return None;
         }
+        Some(match is_date {
+            true => Val::Date(moment.date),
+            false => Val::DateTime(moment),
+        })
     }
 }
 
 /// What stands for a text or number that is no date or time.
 #[derive(Clone, Copy, PartialEq)]
 enum Unread {
-    /// The zero date, or midnight.
+    /// The zero date, or midnight; among DATEs one that no date is.
     Zero,
     /// A date or time beyond all others.
     Beyond,
@@ -251,20 +257,18 @@ fn read_value<'a>(value: &Val<'a>, kind: TypeKind, beyond: bool, ctx: &EvalCtx<'
         let unread = Time::new(if beyond || !is_text { i64::MAX } else { 0 }, 0);
         return Ok(Val::Time(read.unwrap_or(unread)));
     }
-    let moment = value.to_datetime(ctx.env)?;
+    let moment = value.to_compared_datetime(ctx.env)?;
     if kind == TypeKind::DateTime {
         return Ok(Val::DateTime(moment.unwrap_or_default()));
     }
     let is_exact = |moment: &DateTime| beyond || !matches!(value, Val::Str(_)) || moment.micros_of_day() == 0;
-    let unread = match beyond {
-        true => Date {
-            year: u16::MAX,
-            ..Date::ZERO
-        },
-        false => Date::ZERO,
-    };
+    let is_refused =
+        |moment: &DateTime| matches!(value, Val::Str(_)) && refused_by_mode(moment.date, ctx.env.sql_mode);
+    let is_read = |moment: &DateTime| is_exact(moment) && !is_refused(moment);
+    // What cannot be read is neither another such nor the zero date.
+    let unread = Date::new(u16::MAX, 0, u8::from(!beyond));
     Ok(Val::Date(
-        moment.filter(is_exact).map_or(unread, |moment| moment.date),
+        moment.filter(is_read).map_or(unread, |moment| moment.date),
     ))
 }
 
@@ -283,8 +287,17 @@ fn in_classes(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -> Result
     let collation = match list.iter().any(|each| Class::of(&e, each) == Some(Class::Text)) {
         true => {
             let texts = std::iter::once(&e).chain(&list);
-            let texts = texts.filter(|e| e.ty.is_string() || e.ty.kind == TypeKind::Json);
-            collation_of_all(texts, IN_LIST, bind).map_err(mixed)?
+            let texts: Vec<&Expr> = texts
+                .filter(|e| e.ty.is_string() || e.ty.kind == TypeKind::Json)
+                .collect();
+            match texts.as_slice() {
+                // A date or a number decides where the one text does not.
+                [only] if only.ty.derivation == Derivation::None => {
+                    let all: Vec<&SqlType> = types.iter().collect();
+                    Some(joined_collation(&all, IN_LIST, bind)?.0)
+                }
+                texts => collation_of_all(texts.iter().copied(), IN_LIST, bind).map_err(mixed)?,
+            }
         }
         false => None,
     };

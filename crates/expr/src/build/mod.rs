@@ -131,6 +131,18 @@ pub(crate) fn sum_as_double(e: Expr) -> Expr {
     if chooses_numbers(&e) {
         return branches_as_numbers(e);
     }
+    if chooses_moments(&e) {
+        return moments_as_numbers(e);
+    }
+    if !is_text_of_sum(&e) {
+        return e;
+    }
+    let ty = SqlType::double().with_nullable(e.ty.nullable);
+    expr(ty, Node::Call(&FUNCTION, vec![e]))
+}
+
+/// Whether it is a text that is a date or time where a number is wanted.
+fn is_text_of_sum(e: &Expr) -> bool {
     let is_sum = match &e.node {
         Node::DateAdd { .. } => true,
         Node::Call(def, args) => match def.name {
@@ -140,11 +152,7 @@ pub(crate) fn sum_as_double(e: Expr) -> Expr {
         },
         _ => false,
     };
-    if !is_sum || !e.ty.is_string() {
-        return e;
-    }
-    let ty = SqlType::double().with_nullable(e.ty.nullable);
-    expr(ty, Node::Call(&FUNCTION, vec![e]))
+    is_sum && e.ty.is_string()
 }
 
 /// Texts that IF or CASE chooses among, where a number is wanted: an ENUM, a SET, a date or a time among them is its number, others are the
@@ -152,7 +160,7 @@ pub(crate) fn sum_as_double(e: Expr) -> Expr {
 fn branches_as_numbers(mut e: Expr) -> Expr {
     e.each_branch(|branch| match branch.is_choice() {
         true => branches_as_numbers(branch),
-        false => branch,
+        false => sum_as_double(branch),
     });
     e.ty = SqlType::double().with_nullable(e.ty.nullable);
     e
@@ -160,7 +168,35 @@ fn branches_as_numbers(mut e: Expr) -> Expr {
 
 /// Whether IF or CASE chooses among texts one that has a number of its own.
 fn chooses_numbers(e: &Expr) -> bool {
-    e.ty.is_string() && e.has_branch(|branch| branch.ty.is_member() || branch.ty.is_temporal())
+    let has_number =
+        |branch: &Expr| branch.ty.is_member() || branch.ty.is_temporal() || is_text_of_sum(branch);
+    e.ty.is_string() && e.has_branch(has_number)
+}
+
+/// Whether IF or CASE chooses among dates and times of several types, each of which is a number of its own: that of a date has no time.
+fn chooses_moments(e: &Expr) -> bool {
+    let is_other = |branch: &Expr| branch.ty.is_temporal() && branch.ty.kind != e.ty.kind;
+    e.ty.is_temporal() && e.has_branch(is_other)
+}
+
+fn moments_as_numbers(e: Expr) -> Expr {
+    let ty = match e.ty.scale {
+        0 => SqlType::bigint(),
+        digits => SqlType::decimal(14 + u32::from(digits), digits),
+    };
+    branches_as_digits(e, &ty)
+}
+
+fn branches_as_digits(mut e: Expr, ty: &SqlType) -> Expr {
+    e.each_branch(|branch| match branch.is_choice() {
+        true => branches_as_digits(branch, ty),
+        false => expr(
+            ty.clone().with_nullable(branch.ty.nullable),
+            Node::Cast(Box::new(branch)),
+        ),
+    });
+    e.ty = ty.clone().with_nullable(e.ty.nullable);
+    e
 }
 
 /// What is asked whether it is true: a member, a date or a time that IF or CASE chooses among texts is its number.
@@ -535,6 +571,9 @@ pub(crate) fn as_bits(e: Expr) -> Expr {
 
 /// IF and CASE where an integer is wanted: that of the branch, which a decimal or double in common with others may not hold.
 pub(crate) fn as_integer(mut e: Expr) -> Expr {
+    if chooses_moments(&e) {
+        return moments_as_numbers(e);
+    }
     if e.is_choice() && (e.ty.kind == TypeKind::Decimal || e.ty.is_float()) {
         e.each_branch(as_integer);
         e.ty = SqlType::bigint_unsigned().with_nullable(e.ty.nullable);
@@ -551,7 +590,7 @@ pub(crate) fn like(
     bind: &BindCtx,
 ) -> Result<Expr> {
     let (e, pattern) = (as_text(e, bind), as_text(pattern, bind));
-    let collation = pattern_collation(&[&e.ty, &pattern.ty], "like", bind)?;
+    let (collation, _) = pattern_collation(&[&e.ty, &pattern.ty], "like", bind)?;
     let (e, pattern) = (in_set_of(e, collation), in_set_of(pattern, collation));
     let escape = match escape {
         None if bind.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) => None,
@@ -642,7 +681,7 @@ fn mismatched(text: &Expr, pattern: Expr, function: &'static str) -> Expr {
 }
 
 pub(crate) fn regexp(e: Expr, pattern: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
-    let collation = pattern_collation(&[&e.ty, &pattern.ty], "regexp", bind)?;
+    let (collation, _) = pattern_collation(&[&e.ty, &pattern.ty], "regexp", bind)?;
     let pattern = searched_in(&e, pattern, "regexp_like");
     let nullable = e.ty.nullable || pattern.ty.nullable;
     let args = Box::new([as_text(e, bind), as_text(pattern, bind)]);
@@ -710,12 +749,14 @@ pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
     let e = match ty.kind {
         _ if ty.is_integer() => as_integer(as_number(e)),
         _ if ty.is_numeric() => sum_as_double(as_number(e)),
-        // The bits of a BIT are bytes in a document, of which the type is known.
-        TypeKind::Json if e.ty.kind == TypeKind::Bit => e,
+        // The bits of a BIT are bytes in a document, of which the type is known; a year is a number.
+        TypeKind::Json if matches!(e.ty.kind, TypeKind::Bit | TypeKind::Year) => e,
         _ if ty.is_temporal() => moment_as(e, &ty, bind),
         _ => as_text(e, bind),
     };
     ty.nullable = e.ty.nullable || ty.is_temporal() || ty.kind == TypeKind::Year || ty.kind == TypeKind::Json;
+    // A year that is computed has no zeros in front.
+    ty.zerofill &= ty.kind != TypeKind::Year;
     if ty.kind == TypeKind::VarChar && ty.collation.is_binary() && ty.length != u32::MAX {
         // BINARY(n) is filled up to its length.
         ty.kind = TypeKind::Char;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::json::{
     JSON_UNQUOTE, json_type, null_member_name, parse, part, shown, text_argument, text_result,
-    text_result_of_text,
+    text_result_of_length,
 };
 use tidemark_types::Collation;
 use tidemark_types::error::er;
@@ -35,7 +35,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     ),
     def("json_extract", (2, MANY), json_result, extract),
     JSON_UNQUOTE,
-    def("json_quote", (1, 1), text_result_of_text, |args, _, ctx| {
+    def("json_quote", (1, 1), quoted_type, |args, _, ctx| {
         let text = known!(text_argument(&args[0], false, "json_quote", ctx)?);
         // A control character becomes six.
         let longer = text.iter().filter(|b| matches!(b, b'"' | b'\\')).count();
@@ -147,6 +147,11 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         merged(args, "json_merge_preserve", Json::merge_preserve, ctx)
     }),
 ];
+
+/// A character may become six, and two quotes stand around all.
+fn quoted_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    text_result_of_length(args, bind, |length| length * 6 + 2)
+}
 
 fn json_result(_args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
     Ok(json_type())

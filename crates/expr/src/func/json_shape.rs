@@ -52,7 +52,12 @@ fn size_of_value(doc: &Json) -> usize {
             -0x8000_0000..=0x7FFF_FFFF => 4,
             _ => 8,
         },
-        Json::UInt(_) | Json::Double(_) => 8,
+        Json::UInt(v) => match v {
+            0..=0xFFFF => 2,
+            0x1_0000..=0xFFFF_FFFF => 4,
+            _ => 8,
+        },
+        Json::Double(_) => 8,
         Json::String(text) => length_bytes(text.len()) + text.len(),
         Json::Decimal(digits) => 1 + 1 + 2 + decimal_bytes(digits),
         Json::Opaque(_, bytes) => 1 + length_bytes(bytes.len()) + bytes.len(),
@@ -71,7 +76,7 @@ fn size_of_list<'a>(values: impl Iterator<Item = &'a Json> + Clone, members: usi
         let values = values.clone().map(|value| {
             let stands_in_entry = match value {
                 Json::Null | Json::Bool(_) => true,
-                Json::Int(_) => size_of_value(value) <= word,
+                Json::Int(_) | Json::UInt(_) => size_of_value(value) <= word,
                 _ => false,
             };
             1 + word + if stands_in_entry { 0 } else { size_of_value(value) }

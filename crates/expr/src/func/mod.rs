@@ -277,7 +277,17 @@ fn nullable_double(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
 fn int<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<i64>> {
     match e.eval(ctx)? {
         Val::Null => Ok(None),
-        value => value.to_i64(ctx.env).map(Some),
+        value => whole_seconds(e, value).to_i64(ctx.env).map(Some),
+    }
+}
+
+/// A Unix time where an integer is wanted is not rounded.
+fn whole_seconds<'a>(e: &Expr, value: Val<'a>) -> Val<'a> {
+    match value {
+        Val::Decimal(d) if matches!(&e.node, Node::Call(def, _) if def.name == "unix_timestamp") => {
+            Val::Decimal(d.truncate(0))
+        }
+        value => value,
     }
 }
 
@@ -285,7 +295,7 @@ fn int<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<i64>> {
 fn bits<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<u64>> {
     match e.eval(ctx)? {
         Val::Null => Ok(None),
-        value => value.to_operand_bits(ctx.env).map(Some),
+        value => whole_seconds(e, value).to_operand_bits(ctx.env).map(Some),
     }
 }
 

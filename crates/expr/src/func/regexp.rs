@@ -1,8 +1,8 @@
 //! REGEXP_LIKE and its companions.
 
 use super::*;
-use crate::infer::common_collation;
-use crate::like::{compile, insensitive};
+use crate::infer::pattern_collation;
+use crate::like::compile;
 use regex::bytes::Regex;
 use tidemark_types::Derivation;
 
@@ -62,7 +62,12 @@ fn check(args: &mut Vec<Expr>, name: &'static str, bind: &BindCtx) -> Result<()>
             .with_collation(args[1].ty.collation, Derivation::Literal)
             .with_nullable(true);
     }
-    common_collation(&[&args[0].ty, &args[1].ty], "regexp", bind)?;
+    let (collation, derivation) = pattern_collation(&[&args[0].ty, &args[1].ty], "regexp", bind)?;
+    // The pattern decides where the text's own collations do not mix.
+    let searched = &mut args[0].ty;
+    if searched.derivation == Derivation::None && searched.collation.charset() == collation.charset() {
+        *searched = searched.clone().with_collation(collation, derivation);
+    }
     let pattern = std::mem::replace(&mut args[1], build::null());
     args[1] = build::searched_in(&args[0], pattern, name);
     Ok(())
@@ -80,10 +85,17 @@ fn regex<'a>(args: &'a [Expr], flags: usize, ctx: &EvalCtx<'a>) -> Result<Option
         },
         None => String::new(),
     };
-    let folded = [&args[0], &args[1]]
-        .iter()
-        .all(|e| !e.ty.is_string() || insensitive(e.ty.collation));
-    compile(&pattern, folded, &flags).map(Some)
+    let mut collations = [&args[0], &args[1]]
+        .into_iter()
+        .filter(|e| e.ty.is_string())
+        .map(|e| e.ty.collation);
+    let first = collations.next().unwrap_or(Collation::UTF8MB4_BIN);
+    let decides = |collation: &Collation| collation.is_binary() || !collation.ignores_case();
+    let collation = std::iter::once(first)
+        .chain(collations)
+        .find(decides)
+        .unwrap_or(first);
+    compile(&pattern, collation, &flags).map(Some)
 }
 
 /// The byte at which the 1-based character position begins.

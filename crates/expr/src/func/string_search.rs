@@ -146,7 +146,7 @@ fn search_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType
     let collation = match op {
         "locate" => decided_by(types[1], &types, op, bind)?,
         "instr" => decided_by(types[0], &types, op, bind)?,
-        "find_in_set" => pattern_collation(&types, op, bind)?,
+        "find_in_set" => pattern_collation(&types, op, bind)?.0,
         _ => common_collation(&types, op, bind)?.0,
     };
     match op {

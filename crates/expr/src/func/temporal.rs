@@ -148,7 +148,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         },
         |args, _, ctx| {
             let value = args[0].eval(ctx)?;
-            let date = known!(value.to_date(ctx.env)?);
+            let date = known!(value.to_written_date(ctx.env)?);
             if date.month == 0 {
                 return invalid(&value, ctx);
             }
@@ -157,7 +157,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         },
     ),
     def("to_days", (1, 1), part_type, |args, _, ctx| {
-        Ok(Val::Int(known!(full_date(&args[0], ctx)?).day_number()))
+        let value = args[0].eval(ctx)?;
+        let date = known!(value.to_written_date(ctx.env)?);
+        if date.has_zero_part() {
+            return invalid(&value, ctx);
+        }
+        Ok(Val::Int(date.day_number()))
     }),
     def("to_seconds", (1, 1), part_type, |args, _, ctx| {
         let value = args[0].eval(ctx)?;
@@ -260,7 +265,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     }),
     def("date_format", (2, 2), date_format_type, |args, _, ctx| {
         let value = args[0].eval(ctx)?;
-        let t = known!(value.to_datetime(ctx.env)?);
+        let t = known!(value.to_moment(ctx.env)?);
         let format = known!(text(&args[1], ctx)?);
         Ok(format_datetime(t, &format).map_or(Val::Null, Val::string))
     }),
@@ -341,8 +346,9 @@ fn year_type() -> SqlType {
     }
 }
 
+/// A date of which parts may be zero; that of a number need not be one of the calendar.
 fn date<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Date>> {
-    e.eval(ctx)?.to_date(ctx.env)
+    e.eval(ctx)?.to_written_date(ctx.env)
 }
 
 /// A date of the calendar: without zero parts.

@@ -140,7 +140,7 @@ fn unix_timestamp<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> R
     if value.is_null() {
         return Ok(Val::Null);
     }
-    let micros = match value.to_datetime(env)? {
+    let micros = match value.to_moment(env)? {
         Some(t) if !t.date.has_zero_part() => env.time_zone.instant(t),
         _ => 0,
     };

@@ -19,8 +19,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         },
         |args, _, ctx| {
             let (a, b) = (
-                args[0].eval(ctx)?.to_date(ctx.env)?,
-                args[1].eval(ctx)?.to_date(ctx.env)?,
+                args[0].eval(ctx)?.to_written_date(ctx.env)?,
+                args[1].eval(ctx)?.to_written_date(ctx.env)?,
             );
             let (a, b) = (known!(a), known!(b));
             if a.has_zero_part() || b.has_zero_part() {

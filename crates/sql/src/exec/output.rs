@@ -1,10 +1,11 @@
 //! Where the rows of a query go: into the client's result, or to the caller.
 
 use super::ScanControl;
+use super::rows::JoinedRow;
 use crate::context::{ResultSink, SessionState};
 use crate::error::Result;
 use crate::error::memory::check_memory;
-use crate::expr::{EvalCtx, Expr};
+use crate::expr::{Env, EvalCtx, Expr};
 use crate::types::json::shown_text;
 use crate::types::{Charset, SqlType, TypeKind, Val, Value};
 use std::borrow::Cow;
@@ -107,6 +108,35 @@ impl Output for SinkOutput<'_> {
 
     fn flush(&mut self) -> Result<()> {
         self.sink.flush()
+    }
+}
+
+/// Hands on what expressions make of each row.
+pub struct Converting<'a> {
+    pub exprs: &'a [Expr],
+    pub env: &'a Env<'a>,
+    pub out: &'a mut dyn Output,
+}
+
+impl Output for Converting<'_> {
+    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<ScanControl> {
+        let row = exprs
+            .iter()
+            .map(|expr| expr.eval(ctx).map(Val::into_owned))
+            .collect::<Result<Vec<_>>>()?;
+        self.values(&row)
+    }
+
+    fn values(&mut self, row: &[Value]) -> Result<ScanControl> {
+        let row = JoinedRow {
+            values: row,
+            outer: None,
+        };
+        self.out.row(self.exprs, &self.env.ctx_with(&row))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.out.flush()
     }
 }
 

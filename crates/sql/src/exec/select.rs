@@ -2,7 +2,7 @@
 
 use super::counting::count_block;
 use super::groups::Groups;
-use super::output::{Collect, Output};
+use super::output::{Collect, Converting, Output};
 use super::rollup::Rollup;
 use super::rows::{JoinedRow, WindowRow};
 use super::source::Produced;
@@ -37,6 +37,18 @@ impl<'a> Exec<'a, '_> {
     pub fn query(&self, plan: &QueryPlan, scope: QueryScope, out: &mut dyn Output) -> Result<u64> {
         check_stack()?;
         self.check()?;
+        let mut converting;
+        let out: &mut dyn Output = match plan.converted.as_slice() {
+            [] => out,
+            exprs => {
+                converting = Converting {
+                    exprs,
+                    env: scope.env,
+                    out,
+                };
+                &mut converting
+            }
+        };
         match &plan.body {
             QueryBody::Select(select) => self.select(plan, select, scope, out),
             QueryBody::Set { first, rest } => {

@@ -245,12 +245,33 @@ impl Planner<'_> {
                 list,
                 ..
             } if list.len() == 1 => follows(value, &list[0].1),
-            Node::Not(inner) => {
-                if let Node::Compare(CmpOp::Ne, _, sides) = &inner.node {
-                    follows(&sides[0], &sides[1]);
-                    follows(&sides[1], &sides[0]);
-                }
+            Node::Not(inner) => self.add_negated(inner, strong, target, found),
+            _ => {}
+        }
+    }
+
+    /// The rules of a condition that does not hold: a column that is false is 0, and none of several is true.
+    fn add_negated(
+        &self,
+        condition: &Expr,
+        strong: &[usize],
+        target: &dyn Fn(usize) -> bool,
+        found: &mut Dependences,
+    ) {
+        match &condition.node {
+            Node::Compare(CmpOp::Ne, kind, sides) => {
+                let equal = Expr {
+                    node: Node::Compare(CmpOp::Eq, *kind, sides.clone()),
+                    ..condition.clone()
+                };
+                self.add_condition(&equal, strong, target, found);
             }
+            Node::Column(slot) if *slot < AGGREGATE && target(*slot) => {
+                found.add(strong.to_vec(), vec![*slot]);
+            }
+            Node::Or(parts) => parts
+                .iter()
+                .for_each(|part| self.add_negated(part, strong, target, found)),
             _ => {}
         }
     }

@@ -87,6 +87,8 @@ pub struct QueryPlan {
     pub offset: Option<Expr>,
     pub limit: Option<Expr>,
     pub columns: Vec<OutputColumn>,
+    /// Over the row of `columns`: what a set operation around it makes of the rows that are left. Empty: they are handed on as they are.
+    pub converted: Vec<Expr>,
     /// Slots of the row around it that it reads.
     pub outer: Vec<usize>,
     pub into: Destination,

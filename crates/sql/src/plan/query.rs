@@ -179,11 +179,13 @@ impl Planner<'_> {
     /// Makes a branch of a union give the common types.
     pub(super) fn convert_output(&self, plan: &mut QueryPlan, columns: &[OutputColumn]) -> Result<()> {
         let ctx = self.binder.ctx;
+        convert_behind_distinct(plan, columns);
         let convert = |e: &mut Expr, ty: &SqlType| -> Result<()> {
             let is_encoded =
                 ty.is_string() && e.ty.is_string() && ty.is_binary_string() != e.ty.is_binary_string();
             // The value of a branch has digits of its own, and that of a BINARY is filled up.
-            let has_branches = e.ty.kind == TypeKind::Decimal && e.is_choice();
+            let has_branches =
+                e.ty.kind == TypeKind::Decimal && (e.is_choice() || matches!(e.node, Node::Column(_)));
             let is_filled = ty.kind == TypeKind::Char && ty.is_binary_string();
             let is_short = is_filled && (e.ty.length != ty.length || !matches!(e.node, Node::Column(_)));
             let differs = e.ty.kind != ty.kind || e.ty.scale != ty.scale || e.ty.unsigned != ty.unsigned;
@@ -290,12 +292,41 @@ pub(super) fn ordinal(e: &ast::Expr) -> Option<u64> {
     }
 }
 
+/// Equal rows are told by their own types, in which values may differ that are equal in the types of `columns`: a query that leaves some
+/// out converts those that are left.
+fn convert_behind_distinct(plan: &mut QueryPlan, columns: &[OutputColumn]) {
+    let is_distinct = match &mut plan.body {
+        QueryBody::Select(select) => select.distinct,
+        QueryBody::Set { first, rest } => {
+            let all = |branch: &SetBranch| branch.op == ast::SetOp::Union && branch.all;
+            let is_distinct = !rest.iter().all(all);
+            if !is_distinct {
+                convert_behind_distinct(first, columns);
+                rest.iter_mut()
+                    .for_each(|branch| convert_behind_distinct(&mut branch.plan, columns));
+            }
+            is_distinct
+        }
+        QueryBody::Recursive(_) | QueryBody::Values(_) => false,
+    };
+    let mut pairs = plan.columns.iter().zip(columns);
+    if is_distinct && plan.converted.is_empty() && pairs.any(|(own, common)| own.ty.kind != common.ty.kind) {
+        let own = plan.columns.iter().enumerate();
+        plan.converted = own
+            .map(|(at, column)| build::column(at, column.ty.clone()))
+            .collect();
+    }
+}
+
 /// Changes each expression that gives a column's values, in every branch; it is told which column.
 pub(super) fn each_output(
     plan: &mut QueryPlan,
     change: &mut impl FnMut(usize, &mut Expr) -> Result<()>,
 ) -> Result<()> {
     let mut change_row = |row: &mut [Expr]| row.iter_mut().enumerate().try_for_each(|(at, e)| change(at, e));
+    if !plan.converted.is_empty() {
+        return change_row(&mut plan.converted);
+    }
     match &mut plan.body {
         QueryBody::Select(select) => change_row(&mut select.output),
         QueryBody::Set { first, rest } => {
@@ -328,6 +359,7 @@ impl QueryPlan {
             offset: None,
             limit: None,
             columns,
+            converted: Vec::new(),
             outer: Vec::new(),
             into: Destination::Client,
             calc_found_rows: false,

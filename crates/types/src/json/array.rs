@@ -227,7 +227,7 @@ pub fn values(list: &[u8], ty: &SqlType) -> Vec<Value> {
 pub fn document(list: &[u8], ty: &SqlType) -> Json {
     let json = |value: Value| match value {
         Val::Int(v) => Json::Int(v),
-        Val::UInt(v) => i64::try_from(v).map_or(Json::UInt(v), Json::Int),
+        Val::UInt(v) => Json::UInt(v),
         Val::Decimal(v) => Json::Decimal(v.to_string()),
         Val::Date(v) => Json::Date(v),
         Val::Time(v) => Json::Time(v),

@@ -1,5 +1,5 @@
 //! JSON documents: reading, writing in MySQL's normal form, changes at a path. Paths are in `path`, the order of documents in
-//! `order`, what they are as numbers in `convert`, as columns of JSON_TABLE in `column`, bytes in them in `opaque`, dates and times in `moments`.
+//! `order`, what they are as numbers in `convert`, as columns of JSON_TABLE in `column`, bytes in them in `opaque`, what the text does not tell in `marks`.
 //!
 //! A document is kept as text in its normal form: members of an object sorted by the length of their names, then by
 //! their bytes; of equal names the last counts; a space after commas and colons. Functions read it into a tree, change
@@ -8,12 +8,12 @@
 pub mod array;
 mod column;
 mod convert;
-mod moments;
+mod marks;
 mod opaque;
 mod order;
 mod path;
 
-pub use moments::shown_text;
+pub use marks::shown_text;
 pub use path::{Index, PathStep, find, has_wildcard, is_identifier, parse_path};
 
 use crate::{Date, DateTime, Time};
@@ -29,7 +29,7 @@ pub enum Json {
     Bool(bool),
     /// An integer that an `i64` holds.
     Int(i64),
-    /// One above that.
+    /// An unsigned one, or one above that.
     UInt(u64),
     /// Any other number.
     Double(f64),
@@ -88,7 +88,7 @@ impl Json {
     }
 
     /// Reads the text of a [`Val::Json`](crate::Val::Json), which is a document. A number with digits that a double does not show is a
-    /// DECIMAL.
+    /// DECIMAL, without a mark.
     pub fn of_text(text: &[u8]) -> Json {
         let read = std::str::from_utf8(text)
             .ok()
@@ -306,15 +306,33 @@ impl Reader<'_> {
             Some(b't') => self.word("true", Json::Bool(true)),
             Some(b'f') => self.word("false", Json::Bool(false)),
             Some(b'"') => self.string().map(opaque::read),
-            Some(mark) if self.is_normal && mark == moments::MARK as u8 => {
+            Some(mark) if self.is_normal && mark == marks::MARK as u8 => {
                 self.at += 1;
-                self.string().map(moments::read)
+                self.marked()
             }
             Some(b'[') => self.array(depth),
             Some(b'{') => self.members(depth),
             Some(b'-' | b'0'..=b'9') => self.number(),
             _ => Err(self.error("Invalid value.")),
         }
+    }
+
+    /// What stands behind a mark.
+    fn marked(&mut self) -> Result<Json, JsonError> {
+        if self.peek() == Some(marks::MARK as u8) {
+            self.at += 1;
+            let start = self.at;
+            self.number()?;
+            let written = String::from_utf8_lossy(&self.text[start..self.at]);
+            return Ok(Json::Decimal(written.into_owned()));
+        }
+        if self.peek() == Some(b'"') {
+            return self.string().map(marks::moment);
+        }
+        Ok(match self.number()? {
+            Json::Int(v) => Json::UInt(v.unsigned_abs()),
+            other => other,
+        })
     }
 
     fn array(&mut self, depth: usize) -> Result<Json, JsonError> {
@@ -575,8 +593,18 @@ impl fmt::Display for Json {
             Json::Null => f.write_str("null"),
             Json::Bool(b) => write!(f, "{b}"),
             Json::Int(v) => write!(f, "{v}"),
-            Json::UInt(v) => write!(f, "{v}"),
-            Json::Decimal(v) => f.write_str(v),
+            Json::UInt(v) => {
+                if f.alternate() && *v <= i64::MAX as u64 {
+                    f.write_char(marks::MARK)?;
+                }
+                write!(f, "{v}")
+            }
+            Json::Decimal(v) => {
+                if f.alternate() {
+                    write!(f, "{0}{0}", marks::MARK)?;
+                }
+                f.write_str(v)
+            }
             Json::Double(v) => {
                 let text = crate::convert::format_double(*v);
                 // A double stays one when it is read again.
@@ -586,7 +614,7 @@ impl fmt::Display for Json {
             Json::String(s) => f.write_str(&quoted(s)),
             Json::Date(_) | Json::Time(_) | Json::DateTime(_) => {
                 if f.alternate() {
-                    f.write_char(moments::MARK)?;
+                    f.write_char(marks::MARK)?;
                 }
                 write!(f, "\"{}\"", self.form())
             }

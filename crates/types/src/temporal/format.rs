@@ -96,6 +96,8 @@ pub fn format_time(time: Time, format: &[u8]) -> Option<String> {
     let format = String::from_utf8_lossy(format);
     let (h, m, s, micro) = time.parts();
     let mut out = String::with_capacity(format.len() * 2);
+    // The sign stands before all, whatever is shown.
+    out.push_str(if time.negative() { "-" } else { "" });
     let mut chars = format.chars();
     while let Some(c) = chars.next() {
         if c != '%' {
@@ -103,9 +105,6 @@ pub fn format_time(time: Time, format: &[u8]) -> Option<String> {
             continue;
         }
         let code = chars.next().unwrap_or('%');
-        if matches!(code, 'H' | 'k') && time.negative() {
-            out.push('-');
-        }
         match code {
             'Y' => out.push_str("0000"),
             'y' | 'm' | 'd' => out.push_str("00"),

@@ -266,44 +266,70 @@ fn add_micro(value: DateTime, micro: u32) -> Option<DateTime> {
     DateTime::from_micros(value.to_micros() + MICROS_PER_SECOND, value.fsp)
 }
 
-/// The date a number writes: yymmdd, yyyymmdd, yymmddhhmmss or yyyymmddhhmmss. `fraction` is of a second.
-pub fn number_to_datetime(n: i128, fraction: f64, fsp: u8, mode: SqlMode) -> Option<ParsedDateTime> {
-    const MILLION: i128 = 1_000_000;
-    let n = match n {
-        0 => 0,
-        1..101 => return None,
-        101..=691_231 => (n + 20_000_000) * MILLION,
-        691_232..700_101 => return None,
-        700_101..=991_231 => (n + 19_000_000) * MILLION,
-        991_232..10_000_101 => return None,
-        10_000_101..=99_991_231 => n * MILLION,
-        99_991_232..101_000_000 => return None,
-        101_000_000..=691_231_235_959 => n + 20_000_000_000_000,
-        691_231_235_960..700_101_000_000 => return None,
-        700_101_000_000..=991_231_235_959 => n + 19_000_000_000_000,
-        991_231_235_960..10_000_000_000_000 => return None,
-        _ => n,
+const MILLION: i128 = 1_000_000;
+
+/// The date that a number writes where a date alone is wanted: yymmdd or yyyymmdd, with any six digits of a time behind it. MySQL fills it up
+/// to 20yymmdd down to 0, takes zeros for month and day, and does not ask the calendar: [`valid_date`] does.
+pub fn number_to_date(n: i128) -> Option<Date> {
+    let written = match n {
+        0..100_000_000 => n,
+        100_000_000..100_000_000_000_000 => n / MILLION,
+        _ => return None,
     };
-    if n > 99_991_231_235_959 {
+    let date = date_of_digits(match written {
+        0..=691_231 => written + 20_000_000,
+        691_232..=991_231 => written + 19_000_000,
+        _ => written,
+    });
+    (date.month <= 12 && date.day <= 31).then_some(date)
+}
+
+fn date_of_digits(n: i128) -> Date {
+    Date::new((n / 10_000) as u16, (n / 100 % 100) as u8, (n % 100) as u8)
+}
+
+/// The date and time that a number writes: yymmdd, yyyymmdd, yymmddhhmmss or yyyymmddhhmmss. `fraction` is of a second; that of a date
+/// alone is cut off. As in [`number_to_date`] the calendar is not asked.
+pub fn number_to_moment(n: i128, fraction: f64, fsp: u8) -> Option<ParsedDateTime> {
+    let (n, is_date) = match n {
+        0 => (0, false),
+        1..101 => return None,
+        101..=691_231 => ((n + 20_000_000) * MILLION, true),
+        691_232..700_101 => return None,
+        700_101..=991_231 => ((n + 19_000_000) * MILLION, true),
+        991_232..1_000_000 => return None,
+        1_000_000..=99_991_231 => (n * MILLION, true),
+        99_991_232..101_000_000 => return None,
+        101_000_000..=691_231_235_959 => (n + 20_000_000_000_000, false),
+        691_231_235_960..700_101_000_000 => return None,
+        700_101_000_000..=991_231_235_959 => (n + 19_000_000_000_000, false),
+        _ => (n, false),
+    };
+    if !(0..=99_991_231_235_959).contains(&n) {
         return None;
     }
-    let (date, time) = (n / MILLION, (n % MILLION) as u32);
-    let date = Date::new(
-        (date / 10_000) as u16,
-        (date / 100 % 100) as u8,
-        (date % 100) as u8,
-    );
+    let (date, time) = (date_of_digits(n / MILLION), (n % MILLION) as u32);
     let (hour, minute, second) = (time / 10_000, time / 100 % 100, time % 100);
-    if !valid_date(date, mode) || hour > 23 || minute > 59 || second > 59 {
+    if date.month > 12 || date.day > 31 || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
+    let truncated = is_date && fraction != 0.0;
+    let micro = if is_date {
+        0
+    } else {
+        (fraction * 1e6).round() as u32
+    };
     let value = DateTime::new(date, hour as u8, minute as u8, second as u8, 0, fsp);
-    let value = add_micro(value, (fraction * 1e6).round() as u32)?;
     Some(ParsedDateTime {
-        value,
+        value: add_micro(value, micro)?,
         offset: None,
-        truncated: false,
+        truncated,
     })
+}
+
+/// As [`number_to_moment`], of a date that the calendar has, with the liberties the mode takes.
+pub fn number_to_datetime(n: i128, fraction: f64, fsp: u8, mode: SqlMode) -> Option<ParsedDateTime> {
+    number_to_moment(n, fraction, fsp).filter(|parsed| valid_date(parsed.value.date, mode))
 }
 
 /// A duration, and whether the text was all of it and in range (out of range it is the nearest possible). That of a date and time is
@@ -430,7 +456,7 @@ pub fn clamp_time(time: Time) -> (Time, bool) {
 pub fn number_to_time(n: i128, negative: bool, fraction: f64, fsp: u8) -> Option<(Time, bool)> {
     let n = n.unsigned_abs();
     if n >= 10_000_000_000 {
-        let whole = number_to_datetime(n as i128, fraction, fsp, SqlMode(0))?;
+        let whole = number_to_moment(n as i128, fraction, fsp)?;
         return Some((whole.value.time(), true));
     }
     if n > 8_385_959 {

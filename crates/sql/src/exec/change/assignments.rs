@@ -9,7 +9,8 @@ use super::target::now;
 use crate::error::Result;
 use crate::expr::{EvalCtx, Expr, Row};
 use crate::plan::change::{Assignments, Target};
-use crate::types::Value;
+use crate::types::json::Json;
+use crate::types::{Val, Value};
 
 /// New values of a row, by column.
 pub type Set = Vec<(usize, Value)>;
@@ -35,7 +36,10 @@ impl Assignments {
 
     /// Whether the values differ from the row's; if so, adds what follows from that.
     pub fn follow_up(&self, target: &Target, row: &dyn Row, ctx: &EvalCtx, set: &mut Set) -> Result<bool> {
-        if set.iter().all(|(column, value)| row.column(*column) == *value) {
+        if set
+            .iter()
+            .all(|(column, value)| is_same(&row.column(*column), value))
+        {
             return Ok(false);
         }
         for &column in &self.on_update_now {
@@ -46,6 +50,14 @@ impl Assignments {
             target.check(&Changed { base: row, set }, ctx)?;
         }
         Ok(true)
+    }
+}
+
+/// Whether a value is what the row has already: a document that is equal to the new one, as `1` to `1.0`, stays.
+fn is_same(old: &Val, new: &Value) -> bool {
+    match (old, new) {
+        (Val::Json(a), Val::Json(b)) => a == b || Json::of_text(a).compare(&Json::of_text(b)).is_eq(),
+        _ => old == new,
     }
 }
 

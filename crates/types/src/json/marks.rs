@@ -1,25 +1,31 @@
-//! Dates and times in a document.
+//! What the text of a document does not tell.
 //!
-//! MySQL shows them as strings, `"2024-01-31"`, but compares them as what they are. A document is kept as text, so a [`MARK`] stands before
-//! such a string there, which no client sees: [`shown_text`] leaves it out. It is a control character, which the text of a document never has by
-//! itself. Which of the three it is its form says.
+//! MySQL shows dates and times as strings, `"2024-01-31"`, and unsigned integers and decimals as numbers, but keeps what they are. A document
+//! is kept as text, so marks stand before them there, which no client sees: [`shown_text`] leaves them out. A [`MARK`] is a control
+//! character, which the text of a document never has by itself.
+//!
+//! ```text
+//!   \u{1}"2024-01-31"   a date or time; which of the three its form says
+//!   \u{1}5              an unsigned integer that could be a signed one
+//!   \u{1}\u{1}1.5        a DECIMAL
+//! ```
 
 use super::Json;
 use crate::SqlMode;
 use crate::temporal::parse;
 use std::borrow::Cow;
 
-/// Stands before the string of a date or time in the text that is kept.
+/// Stands before what the text alone would say something else of.
 pub(super) const MARK: char = '\u{1}';
 
 /// A string that has the mark.
-pub(super) fn read(text: String) -> Json {
+pub(super) fn moment(text: String) -> Json {
     let bytes = text.as_bytes();
     let is_date = bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-');
-    let moment = || parse::datetime(bytes, SqlMode::ALLOW_INVALID_DATES).map(|read| read.value);
+    let whole = || parse::datetime(bytes, SqlMode::ALLOW_INVALID_DATES).map(|read| read.value);
     let read = match is_date {
-        true if bytes.len() == "0000-00-00".len() => moment().map(|value| Json::Date(value.date)),
-        true => moment().map(Json::DateTime),
+        true if bytes.len() == "0000-00-00".len() => whole().map(|value| Json::Date(value.date)),
+        true => whole().map(Json::DateTime),
         false => parse::time(bytes).map(|(time, _)| Json::Time(time)),
     };
     read.unwrap_or(Json::String(text))
@@ -55,6 +61,29 @@ impl Json {
 mod tests {
     use super::*;
     use crate::{Date, DateTime, Time, Val};
+
+    #[test]
+    fn what_has_a_mark_is_kept_and_shown_without() {
+        let numbers = vec![
+            Json::UInt(5),
+            Json::UInt(0),
+            Json::UInt(u64::MAX),
+            Json::Int(5),
+            Json::Decimal("1.5".to_owned()),
+            Json::Decimal("-1.50".to_owned()),
+            Json::Decimal("7".to_owned()),
+            Json::Double(1.5),
+        ];
+        let document = Json::Array(numbers);
+        let kept = Val::json(&document);
+        let Val::Json(text) = &kept else { unreachable!() };
+        assert_eq!(Json::of_text(text), document);
+        assert_eq!(
+            kept.to_text(),
+            "[5, 0, 18446744073709551615, 5, 1.5, -1.50, 7, 1.5]".as_bytes()
+        );
+        assert!(Json::parse("\u{1}5").is_err());
+    }
 
     #[test]
     fn dates_and_times_are_kept_as_such_and_shown_as_strings() {

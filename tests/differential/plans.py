@@ -18,7 +18,7 @@ Seventeen of its faults are told apart by asking in another way, too:
 - texts that FIND_IN_SET compares by their bytes in two character sets, in one set;
 - what CONCAT_WS makes of a BIT that is NULL and a date, which it sorts apart from what is equal to it, by the text of the date;
 - two members of an ENUM with one text that are peers in a window if they are neighbours, by their numbers;
-- TIME() that ROLLUP takes for a CAST of the same with other digits, behind IFNULL;
+- TIME() or DATE() that ROLLUP takes for a CAST of the same, behind IFNULL;
 - GREATEST or LEAST of a text and a date, which are at times bytes in a document, as a text;
 - what a function or a document makes of the bytes of REGEXP_SUBSTR or REGEXP_REPLACE, which are latin1 there, of bytes;
 - an average of a window over a CASE of years and smaller numbers, for which it has no room, over a sum;
@@ -191,8 +191,8 @@ def with_numbered_keys(sql: str) -> str:
 
 
 def with_single_times(sql: str) -> str:
-    """The query with TIME() behind IFNULL, if ROLLUP groups by it, where it is no CAST with other digits."""
-    return around_calls(sql, "TIME", "IFNULL(", ", NULL)") if "ROLLUP" in sql else sql
+    """The query with TIME() and DATE() behind IFNULL, if ROLLUP groups by them, where they are no CAST of the same."""
+    return around_calls(around_calls(sql, "TIME", "IFNULL(", ", NULL)"), "DATE", "IFNULL(", ", NULL)") if "ROLLUP" in sql else sql
 
 
 def with_each_compared(sql: str) -> str:

@@ -56,7 +56,7 @@ OTHERWISE = {
     with_joined_texts: "CONCAT_WS of a BIT that is NULL and a date, which MySQL sorts apart from what is equal to it",
     with_times_as_dates: "a frame of times that would begin or end before the least",
     with_numbered_keys: "peers in a window that are two members of an ENUM with one text",
-    with_single_times: "a key of ROLLUP that is a time, taken for that with other digits",
+    with_single_times: "a key of ROLLUP that is a date or time, taken for a CAST of the same",
     with_each_compared: "the greatest or least of ANY or ALL under a collation of its own",
     with_wide_averages: "AVG of years and smaller numbers in a window, which MySQL cuts to the digits of these",
     with_plain_bytes: "bytes of REGEXP_SUBSTR or REGEXP_REPLACE in a function or a document, which are latin1 there",

@@ -9,8 +9,8 @@ use super::func::{call as call_function, cast_as_array, is_function};
 use super::scope::Scope;
 use super::window::misplaced_window_function;
 use crate::{
-    Aggregate, ArithOp, BindCtx, BitOp, CmpOp, Expr, IntervalUnit, Quantifier, SessionInfo, SubqueryKind,
-    VarScope, build,
+    Aggregate, ArithOp, BindCtx, BitOp, CmpOp, Expr, IntervalUnit, Node, Quantifier, SessionInfo,
+    SubqueryKind, VarScope, build,
 };
 use tidemark_parse::ast::{self, BinaryOp, FunctionCall, Literal, Query, UnaryOp};
 use tidemark_types::error::depth::check_stack;
@@ -92,6 +92,34 @@ pub struct Binder<'a> {
     pub clause: &'static str,
 }
 
+/// Whether a system variable is one that a statement takes to other servers with it.
+fn is_safe_variable(name: &str) -> bool {
+    const SAFE: [&str; 21] = [
+        "auto_increment_increment",
+        "auto_increment_offset",
+        "character_set_client",
+        "character_set_connection",
+        "character_set_database",
+        "character_set_server",
+        "collation_connection",
+        "collation_database",
+        "collation_server",
+        "default_collation_for_utf8mb4",
+        "foreign_key_checks",
+        "identity",
+        "last_insert_id",
+        "lc_time_names",
+        "pseudo_thread_id",
+        "rand_seed1",
+        "rand_seed2",
+        "sql_auto_is_null",
+        "time_zone",
+        "timestamp",
+        "unique_checks",
+    ];
+    SAFE.iter().any(|safe| safe.eq_ignore_ascii_case(name))
+}
+
 impl<'a> Binder<'a> {
     /// The same binder, with error texts that name `clause`.
     pub fn in_clause(self, clause: &'static str) -> Binder<'a> {
@@ -109,7 +137,10 @@ impl<'a> Binder<'a> {
             ast::Expr::Or(list) => Ok(build::or(self.bind_all(list, scope, hooks)?)),
             ast::Expr::Not(e) => self.not(e, scope, hooks),
             ast::Expr::Unary { op, expr } => self.unary(*op, expr, scope, hooks),
-            ast::Expr::Function(call) => self.function(call, scope, hooks),
+            ast::Expr::Function(call) => {
+                let bound = self.function(call, scope, hooks);
+                bound.map_err(|error| named_as_written(call, error))
+            }
             ast::Expr::Case {
                 operand,
                 whens,
@@ -190,6 +221,9 @@ impl<'a> Binder<'a> {
                     Some(_) => VarScope::Global,
                 };
                 let current = self.session.system_variable(var_scope, name)?;
+                if !is_safe_variable(name) {
+                    ctx.is_unsafe.set(true);
+                }
                 build::system_variable(var_scope, name, &current, ctx)
             }
             ast::Expr::AssignVar { name, value } => build::assign_variable(name, sub(value)?),
@@ -271,7 +305,17 @@ impl<'a> Binder<'a> {
             | ast::Expr::Unary { .. }
             | ast::Expr::Function(_)
             | ast::Expr::Case { .. } => self.bind(e, scope, hooks)?,
-            ast::Expr::Values(column) => hooks.inserted(column, scope, self)?,
+            ast::Expr::Values(column) => {
+                let inserted = hooks.inserted(column, scope, self)?;
+                if !matches!(inserted.node, Node::Literal(_)) {
+                    ctx.deprecate(
+                        "'VALUES function'",
+                        "Please use an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON \
+                         DUPLICATE KEY UPDATE clause with alias.col instead",
+                    );
+                }
+                inserted
+            }
             ast::Expr::Default(column) => hooks.default_of(column.as_ref(), scope, self)?,
             ast::Expr::Unsupported(what) => return Err(SqlError::not_supported(what)),
         })
@@ -538,6 +582,32 @@ impl<'a> Binder<'a> {
                 })
             }
         }
+    }
+}
+
+/// An error about a function's name has it as the client wrote it.
+#[cold]
+fn named_as_written(call: &FunctionCall, error: SqlError) -> SqlError {
+    let written = call.spelling.spell(&call.name);
+    match error.code {
+        er::WRONG_PARAMCOUNT_TO_NATIVE_FCT
+            if error
+                .message
+                .eq_ignore_ascii_case(&SqlError::parameter_count(&call.name).message) =>
+        {
+            SqlError::parameter_count(&written)
+        }
+        er::SP_DOES_NOT_EXIST => {
+            let end = format!("{} does not exist", call.name);
+            match error.message.strip_suffix(&end) {
+                Some(start) if start.ends_with([' ', '.']) => SqlError {
+                    message: format!("{start}{written} does not exist"),
+                    ..error
+                },
+                _ => error,
+            }
+        }
+        _ => error,
     }
 }
 

@@ -59,8 +59,9 @@ fn type_follows_from_values(name: &str) -> bool {
 }
 
 impl Parser<'_> {
-    /// The cursor is at the opening parenthesis; the name is upper-cased.
-    pub(super) fn function(&mut self, schema: Option<String>, name: String) -> Result<Expr> {
+    /// The cursor is at the opening parenthesis; the name is as it is written.
+    pub(super) fn function(&mut self, schema: Option<String>, written: &str) -> Result<Expr> {
+        let name = written.to_ascii_uppercase();
         self.expect_op(Op::LParen)?;
         let mut call = match name.as_str() {
             "CAST" => return self.cast(),
@@ -94,6 +95,7 @@ impl Parser<'_> {
             }
         }
         call.schema = schema;
+        call.spelling = Spelling::of(written);
         self.needs_literal |=
             type_follows_from_values(&name) && call.args.iter().any(|arg| matches!(arg, Expr::Param(_)));
         self.link()?;

@@ -120,7 +120,8 @@ impl Parser<'_> {
     fn create_index(&mut self, kind: IndexKind) -> Result<Statement> {
         let if_not_exists = self.if_not_exists();
         let name = self.name()?;
-        self.index_type()?;
+        let mut method = None;
+        self.index_type(&mut method)?;
         self.expect("ON")?;
         let table = self.object_name()?;
         let parts = self.index_parts()?;
@@ -130,6 +131,7 @@ impl Parser<'_> {
             parts,
             comment: None,
             invisible: false,
+            method,
         };
         self.index_options(&mut index)?;
         Ok(Statement::CreateIndex {

@@ -533,7 +533,7 @@ impl Parser<'_> {
             TokenKind::Op(Op::LParen) => self.parenthesised(),
             TokenKind::Word if self.calls_by_name(token) => {
                 self.advance();
-                self.function(None, self.word_text(token).to_ascii_uppercase())
+                self.function(None, &self.word_text(token))
             }
             TokenKind::Op(Op::Minus) => self.unary(UnaryOp::Minus),
             TokenKind::Op(Op::Plus) => self.unary(UnaryOp::Plus),
@@ -687,7 +687,7 @@ impl Parser<'_> {
         }
         if parts.len() <= 2 && self.is_op(Op::LParen) {
             let name = parts.pop().unwrap_or_default();
-            return self.function(parts.pop(), name.to_ascii_uppercase());
+            return self.function(parts.pop(), &name);
         }
         let column = parts.pop().unwrap_or_default();
         let table = parts.pop();
@@ -771,7 +771,7 @@ impl Parser<'_> {
                 } else {
                     upper
                 };
-                self.function(None, name)
+                self.function(None, &name)
             }
             _ => {
                 self.step_back();

@@ -126,20 +126,24 @@ impl Parser<'_> {
             parts: Vec::new(),
             comment: None,
             invisible: false,
+            method: None,
         };
         // `type` is a name here; the kind of the index may follow it as TYPE.
         if self.is_name() && !self.is("USING") {
             index.name = Some(self.name()?);
         }
-        self.index_type()?;
+        self.index_type(&mut index.method)?;
         index.parts = self.index_parts()?;
         self.index_options(&mut index)?;
         Ok(index)
     }
 
-    pub(super) fn index_type(&mut self) -> Result<()> {
+    pub(super) fn index_type(&mut self, method: &mut Option<IndexMethod>) -> Result<()> {
         if self.accept("USING") || self.accept("TYPE") {
-            self.any_name()?;
+            *method = Some(match self.any_name()?.eq_ignore_ascii_case("BTREE") {
+                true => IndexMethod::BTree,
+                false => IndexMethod::Other,
+            });
         }
         Ok(())
     }
@@ -174,7 +178,7 @@ impl Parser<'_> {
             if self.accept("COMMENT") {
                 index.comment = Some(self.string_text()?);
             } else if self.is("USING") || self.is("TYPE") {
-                self.index_type()?;
+                self.index_type(&mut index.method)?;
             } else if self.accept("KEY_BLOCK_SIZE") {
                 self.accept_op(Op::Eq);
                 self.number()?;

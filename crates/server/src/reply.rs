@@ -30,6 +30,26 @@ pub fn put_end(out: &mut Output, capabilities: Capabilities, warnings: u16, stat
     }
 }
 
+/// The end of rows, with what has changed in the session. There is room for that in the form of an OK packet alone.
+pub fn put_end_with(
+    out: &mut Output,
+    capabilities: Capabilities,
+    warnings: u16,
+    status: u16,
+    changes: &[SessionChange],
+) {
+    if changes.is_empty() || !capabilities.has(Capabilities::DEPRECATE_EOF) {
+        return put_end(out, capabilities, warnings, status);
+    }
+    let info = OkInfo {
+        status,
+        warnings,
+        changes: changes.to_vec(),
+        ..OkInfo::default()
+    };
+    put_ok_with(out, EOF, &info);
+}
+
 /// What separates definitions from what follows them, where the client still expects a packet for that.
 pub fn put_separator(out: &mut Output, capabilities: Capabilities, warnings: u16, status: u16) {
     if !capabilities.has(Capabilities::DEPRECATE_EOF) {
@@ -85,6 +105,14 @@ fn put_changes(packet: &mut Vec<u8>, changes: &[SessionChange]) {
             SessionChange::State => {
                 one.push(b'1');
                 2
+            }
+            SessionChange::Characteristics(statements) => {
+                put_bytes(&mut one, statements.as_bytes());
+                4
+            }
+            SessionChange::TransactionState(letters) => {
+                put_bytes(&mut one, letters.as_bytes());
+                5
             }
         };
         all.push(kind);

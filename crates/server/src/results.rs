@@ -14,7 +14,7 @@ use crate::wire::{put_bytes, put_lenenc};
 use tidemark_sql::types::convert::{format_double_fixed, format_float_fixed};
 use tidemark_sql::types::meta::{flag, wire};
 use tidemark_sql::types::{ColumnMeta, Date, DateTime, SqlType, Time};
-use tidemark_sql::{OkInfo, Result, ResultSink, SqlError, status};
+use tidemark_sql::{OkInfo, Result, ResultSink, SessionChange, SqlError, status};
 
 /// Answers are sent in portions of about this size.
 const PORTION_LEN: usize = 64 << 10;
@@ -431,7 +431,7 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
         }
     }
 
-    fn end_rows(&mut self, warnings: u16, mut status: u16) -> Result<()> {
+    fn end_rows(&mut self, warnings: u16, mut status: u16, changes: &[SessionChange]) -> Result<()> {
         if let Some(collecting) = self.collecting
             && self.channel.out.len_since(collecting.rows) <= self.portion_len
         {
@@ -439,7 +439,8 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
             self.channel.out.take_since(collecting.definitions_end);
             status |= status::CURSOR_EXISTS;
         }
-        reply::put_end(&mut self.channel.out, self.channel.capabilities, warnings, status);
+        let (out, capabilities) = (&mut self.channel.out, self.channel.capabilities);
+        reply::put_end_with(out, capabilities, warnings, status, changes);
         Ok(())
     }
 

@@ -160,7 +160,7 @@ impl ResultSink for Answer {
         part.extend(self.file.drain(..self.file.len().min(FILE_PART)));
         Ok(!part.is_empty())
     }
-    fn end_rows(&mut self, _: u16, _: u16) -> Result<()> {
+    fn end_rows(&mut self, _: u16, _: u16, _: &[tidemark_sql::SessionChange]) -> Result<()> {
         Ok(())
     }
     fn ok(&mut self, info: &OkInfo) -> Result<()> {

@@ -261,7 +261,7 @@ impl ResultSink for Sink {
         self.text.clear();
         Ok(())
     }
-    fn end_rows(&mut self, _: u16, _: u16) -> tidemark_sql::Result<()> {
+    fn end_rows(&mut self, _: u16, _: u16, _: &[tidemark_sql::SessionChange]) -> tidemark_sql::Result<()> {
         Ok(())
     }
     fn ok(&mut self, _: &OkInfo) -> tidemark_sql::Result<()> {

@@ -115,7 +115,8 @@ impl ResultRows {
                 out.flush()?;
             }
         }
-        out.end_rows(state.warnings.count(), status)
+        state.track_rows();
+        out.end_rows(state.warnings.count(), status, &state.take_changes_with_rows())
     }
 }
 

@@ -55,6 +55,8 @@ pub mod capability {
     pub const MULTI_STATEMENTS: u64 = 1 << 16;
     /// CLIENT_SESSION_TRACK: OK packets say what has changed in the session.
     pub const SESSION_TRACK: u64 = 1 << 23;
+    /// CLIENT_DEPRECATE_EOF: what ends rows has the form of an OK packet.
+    pub const DEPRECATE_EOF: u64 = 1 << 24;
 }
 
 /// The socket by which a client is reached.

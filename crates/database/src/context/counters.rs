@@ -220,6 +220,8 @@ const RARE: [u8; COUNTERS] = {
     numbers
 };
 const NOT_RARE: u8 = u8::MAX;
+/// Among the rare figures that a statement has touched.
+const NO_INDEX_USED: u16 = 1 << Rare::NoIndexUsed as u16;
 
 /// The counters of a session. One thread at a time adds; everybody may read.
 #[repr(C, align(64))]
@@ -317,6 +319,20 @@ impl SessionCounters {
         self.touched.store(touched | 1 << rare, Ordering::Relaxed);
     }
 
+    /// The statement at hand has read a table as a whole, not by an index.
+    pub fn add_no_index_used(&self) {
+        if COUNTED {
+            let touched = self.touched.load(Ordering::Relaxed);
+            self.touched.store(touched | NO_INDEX_USED, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether [`SessionCounters::add_no_index_used`] was called for the statement at hand.
+    #[inline]
+    pub fn has_used_no_index(&self) -> bool {
+        self.touched.load(Ordering::Relaxed) & NO_INDEX_USED != 0
+    }
+
     /// Something that is a figure of statements was counted since [`SessionCounters::of_statement`] was asked last.
     #[inline]
     pub fn is_touched(&self) -> bool {
@@ -327,10 +343,10 @@ impl SessionCounters {
     pub fn of_statement(&self, figures: &mut RareFigures) {
         let touched = self.touched.load(Ordering::Relaxed);
         self.touched.store(0, Ordering::Relaxed);
-        for rare in bits(touched) {
+        for rare in bits(touched & !NO_INDEX_USED) {
             figures.put(rare, self.rare[rare].load(Ordering::Relaxed));
         }
-        if touched & (1 << Rare::SelectFullJoin as u32 | 1 << Rare::SelectScan as u32) != 0 {
+        if touched & NO_INDEX_USED != 0 {
             figures.put(Rare::NoIndexUsed as usize, 1);
         }
     }

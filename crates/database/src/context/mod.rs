@@ -41,6 +41,7 @@ mod timer;
 pub(crate) mod tls;
 pub mod traces;
 mod traffic;
+mod transaction_track;
 mod user_variables;
 
 pub use alone::bind_alone;

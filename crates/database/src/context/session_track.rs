@@ -1,6 +1,8 @@
 //! What a client is told of its session's changes, in the OK packet of the statement that made them: of the current
-//! database (`session_track_schema`), of the variables that `session_track_system_variables` lists, and that something was
-//! changed which another connection does not have (`session_track_state_change`).
+//! database (`session_track_schema`), of the variables that `session_track_system_variables` lists, that something was
+//! changed which another connection does not have (`session_track_state_change`), and of its transaction
+//! ([`super::transaction_track`]). Rows end with an OK packet, too, if the client has announced that it knows that form
+//! (CLIENT_DEPRECATE_EOF); else what has changed is told by the next statement without rows.
 //!
 //! Whether a change is told of is decided when it is made, by the settings of that moment; the value of a variable is the
 //! one that it has when the packet is made. What is noted is a position of the registry per variable, so that it is
@@ -12,6 +14,8 @@ use super::state::SessionState;
 use crate::variables::{DEFS, Setting, Values, find, is_tracked, listed_name, tracks_state};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+
+const STATEMENT_ID: &str = "statement_id";
 
 /// A change of the session that its client is told of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +31,10 @@ pub enum SessionChange {
     Schema(String),
     /// Something has changed that is the session's alone.
     State,
+    /// The state of the transaction: eight letters.
+    TransactionState(String),
+    /// The statements that begin a transaction like the one at hand; empty if there is none.
+    Characteristics(String),
 }
 
 /// What has changed since the last OK packet.
@@ -45,7 +53,7 @@ struct Noted {
 
 impl SessionState {
     fn note(&self, note: impl FnOnce(&mut Noted, &Values)) {
-        if self.info.capabilities & capability::SESSION_TRACK != 0 {
+        if self.is_told_of_changes() {
             note(
                 self.changes.noted.borrow_mut().get_or_insert_default(),
                 &self.values,
@@ -82,11 +90,43 @@ impl SessionState {
     }
 
     /// What the next OK packet tells of; it is told once.
+    #[inline]
     pub fn take_changes(&self) -> Vec<SessionChange> {
-        match self.changes.noted.take() {
+        let mut told = match self.changes.noted.take() {
             Some(noted) => self.told_changes(&noted),
             None => Vec::new(),
+        };
+        if self.settings.tells_each_statement {
+            self.tell_transaction(&mut told);
         }
+        told
+    }
+
+    /// The same for the packet that ends rows.
+    #[inline]
+    pub fn take_changes_with_rows(&self) -> Vec<SessionChange> {
+        match self.info.capabilities & capability::DEPRECATE_EOF {
+            0 => Vec::new(),
+            _ => self.take_changes(),
+        }
+    }
+
+    /// A statement begins: each has another `statement_id`.
+    #[inline]
+    pub fn note_statement(&self) {
+        if self.settings.tells_each_statement {
+            self.note_statement_id();
+        }
+    }
+
+    #[cold]
+    fn note_statement_id(&self) {
+        let at = find(STATEMENT_ID).expect("the variable is in the registry");
+        self.note(|noted, values| {
+            if is_tracked(values, STATEMENT_ID) {
+                noted.variables.insert(STATEMENT_ID, at);
+            }
+        });
     }
 
     #[cold]

@@ -33,10 +33,14 @@ pub mod status {
     pub const AUTOCOMMIT: u16 = 0x0002;
     /// Another result of the same packet follows.
     pub const MORE_RESULTS_EXISTS: u16 = 0x0008;
+    /// The plan has read a table as a whole, not by an index.
+    pub const NO_INDEX_USED: u16 = 0x0020;
     /// The rows are held by a cursor; COM_STMT_FETCH gets them.
     pub const CURSOR_EXISTS: u16 = 0x0040;
     /// The cursor has no more rows.
     pub const LAST_ROW_SENT: u16 = 0x0080;
+    /// DROP DATABASE has succeeded.
+    pub const DB_DROPPED: u16 = 0x0100;
     /// The SQL mode NO_BACKSLASH_ESCAPES is on: the client must escape quotes by doubling them.
     pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
     /// The open transaction is READ ONLY.
@@ -90,8 +94,12 @@ pub trait ResultSink {
         Ok(false)
     }
 
-    /// Ends a result set.
-    fn end_rows(&mut self, warnings: u16, status: u16) -> Result<()>;
+    /// Ends a result set. `changes` is as in [`OkInfo`].
+    fn end_rows(&mut self, warnings: u16, status: u16, changes: &[SessionChange]) -> Result<()>;
+    /// Whether a client hears of it. What has changed in the session is told to no other.
+    fn is_heard(&self) -> bool {
+        true
+    }
     /// Sends the OK of a statement that has no rows.
     fn ok(&mut self, info: &OkInfo) -> Result<()>;
 }
@@ -100,6 +108,9 @@ pub trait ResultSink {
 pub struct Discard;
 
 impl ResultSink for Discard {
+    fn is_heard(&self) -> bool {
+        false
+    }
     fn columns(&mut self, _: &[ColumnMeta]) -> Result<()> {
         Ok(())
     }
@@ -123,7 +134,7 @@ impl ResultSink for Discard {
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }
-    fn end_rows(&mut self, _: u16, _: u16) -> Result<()> {
+    fn end_rows(&mut self, _: u16, _: u16, _: &[SessionChange]) -> Result<()> {
         Ok(())
     }
     fn ok(&mut self, _: &OkInfo) -> Result<()> {

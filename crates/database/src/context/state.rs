@@ -16,6 +16,7 @@ use super::roles::ActiveRoles;
 use super::session_track::Changes;
 use super::sink::status;
 use super::traces::Traces;
+use super::transaction_track::TransactionTrack;
 use super::user_variables::UserVariables;
 use crate::accounts::{Account, Privileges};
 use crate::dictionary::TemporaryTables;
@@ -112,6 +113,7 @@ pub struct SessionState {
     pub dumped_table: RefCell<Option<DumpedTable>>,
     /// What the next OK packet tells of.
     pub(super) changes: Changes,
+    pub(super) transaction_track: TransactionTrack,
 }
 
 impl SessionState {
@@ -203,6 +205,7 @@ impl SessionState {
             handlers: RefCell::default(),
             dumped_table: RefCell::default(),
             changes: Changes::default(),
+            transaction_track: TransactionTrack::default(),
         }
     }
 
@@ -234,6 +237,8 @@ impl SessionState {
             query_attributes: self.database.components.is_installed(Component::QueryAttributes),
             depends_on_literals: Cell::new(false),
             depends_on_values: Cell::new(false),
+            is_unsafe: Cell::new(false),
+            deprecated: RefCell::default(),
             dates: RefCell::default(),
             warnings: RefCell::default(),
         }

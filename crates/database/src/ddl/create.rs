@@ -166,6 +166,9 @@ impl DdlContext<'_> {
                 .collect();
             let def = self.functional_parts(def, &mut columns, &names)?;
             let index = index::index(&def, &mut columns, &explicit_null, &indexes)?;
+            if let Some(note) = index::note_of_method(&def) {
+                self.state.warnings.note(note);
+            }
             let place_named = (schema, create.name.name.as_str());
             if let Some(warning) = index::warning_of_duplicate(&index, &indexes, place_named) {
                 self.warn(warning);
@@ -323,6 +326,7 @@ pub(super) fn column_key(column: &ast::ColumnDef) -> Option<ast::IndexDef> {
         }],
         comment: None,
         invisible: false,
+        method: None,
     })
 }
 

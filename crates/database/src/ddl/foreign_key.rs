@@ -285,6 +285,7 @@ pub(super) fn generated_index(
         parts: written.columns.iter().map(part).collect(),
         comment: None,
         invisible: false,
+        method: None,
     };
     let made = index::index(&def, columns, &[], &indexes)?;
     Ok(Some(IndexDef {

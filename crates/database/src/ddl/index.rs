@@ -25,6 +25,12 @@ pub fn index(
         IndexKind::Spatial => return Err(SqlError::not_supported("SPATIAL indexes")),
         IndexKind::Primary | IndexKind::Unique | IndexKind::Plain => {}
     }
+    if def.method == Some(ast::IndexMethod::Other) && def.parts.iter().any(|part| part.ordered) {
+        return Err(SqlError::wrong_usage(
+            "spatial/fulltext/hash index",
+            "explicit index order",
+        ));
+    }
     let primary = def.kind == IndexKind::Primary;
     if def.parts.len() > KEY_PARTS_MAX {
         return Err(SqlError::new(
@@ -109,9 +115,21 @@ pub fn index(
         number: 0,
         unique: def.kind != IndexKind::Plain,
         visible: !def.invisible,
+        says_btree: def.method == Some(ast::IndexMethod::BTree),
         comment: def.comment.clone().unwrap_or_default(),
         generated: false,
         parts,
+    })
+}
+
+/// Note 3502 if an index is to be of a kind that is not here.
+pub fn note_of_method(def: &ast::IndexDef) -> Option<SqlError> {
+    let other = def.method == Some(ast::IndexMethod::Other);
+    other.then(|| {
+        SqlError::new(
+            er::UNSUPPORTED_INDEX_ALGORITHM,
+            "This storage engine does not support the HASH index algorithm, storage engine default was used instead.",
+        )
     })
 }
 
@@ -368,6 +386,7 @@ mod tests {
                 .collect(),
             comment: None,
             invisible: false,
+            method: None,
         }
     }
 

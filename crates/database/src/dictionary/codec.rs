@@ -344,7 +344,10 @@ pub fn encode_table(table: &TableDef) -> Vec<u8> {
     for index in &table.indexes {
         w.str(&index.name);
         w.u64(index.number as u64);
-        w.u8(index.unique as u8 | (index.visible as u8) << 1 | (index.generated as u8) << 2);
+        w.u8(index.unique as u8
+            | (index.visible as u8) << 1
+            | (index.generated as u8) << 2
+            | (index.says_btree as u8) << 3);
         w.str(&index.comment);
         w.u64(index.parts.len() as u64);
         for part in &index.parts {
@@ -524,6 +527,7 @@ fn decode_index(r: &mut Reader, columns: usize) -> Result<IndexDef> {
         visible: flags & 2 != 0,
         comment,
         generated: flags & 4 != 0,
+        says_btree: flags & 8 != 0,
         parts,
     })
 }
@@ -647,6 +651,7 @@ mod tests {
                 number: 0,
                 unique: true,
                 visible: true,
+                says_btree: false,
                 comment: String::new(),
                 generated: false,
                 parts: vec![IndexPart {

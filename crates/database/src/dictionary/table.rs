@@ -174,6 +174,8 @@ pub struct IndexDef {
     pub unique: bool,
     /// INVISIBLE indexes are kept up to date, but no query uses them.
     pub visible: bool,
+    /// USING BTREE was written, for SHOW.
+    pub says_btree: bool,
     /// COMMENT; empty for none.
     pub comment: String,
     /// It was made for a foreign key, and goes when another index serves for that.

@@ -309,6 +309,9 @@ fn index_text(index: &IndexDef, table: &TableDef) -> String {
         }
     }
     out.push(')');
+    if index.says_btree {
+        out.push_str(" USING BTREE");
+    }
     if !index.comment.is_empty() {
         let _ = write!(out, " COMMENT {}", quoted(&index.comment));
     }

@@ -78,6 +78,7 @@ fn table(locks: &Locks) -> TableDef {
             number: 0,
             unique: true,
             visible: true,
+            says_btree: false,
             comment: String::new(),
             generated: false,
             parts: vec![IndexPart {

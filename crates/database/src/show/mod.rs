@@ -133,6 +133,13 @@ pub fn show(state: &SessionState, show: &Show) -> Result<ResultRows> {
     let mut rows = rows(state, &show.what, &filter)?;
     match filter.as_ref() {
         ShowFilter::None => {}
+        // MySQL looks for the database of this name without case, if that is the whole pattern.
+        ShowFilter::Like(pattern)
+            if matches!(show.what, ShowKind::Databases)
+                && pattern.eq_ignore_ascii_case(b"information_schema") =>
+        {
+            filter::keep_like(&mut rows, named_in(&show.what), b"information_schema")
+        }
         ShowFilter::Like(pattern) => filter::keep_like(&mut rows, named_in(&show.what), pattern),
         ShowFilter::Where(condition) => filter::keep_where(&mut rows, condition, state)?,
     }

@@ -20,7 +20,7 @@ pub use registry::{
     CIPHER_SUITES, CIPHERS, DEFS, Def, HINTABLE, Kind, OLD_OPTION_NAMES, Role, VariableScope, find, listed,
 };
 pub use setting::{Setting, check_settable};
-pub use settings::{CounterMode, Settings, isolation_by_name, isolation_name};
+pub use settings::{CounterMode, Settings, TransactionInfo, isolation_by_name, isolation_name};
 pub use trace::TraceSettings;
 pub use tracked::{check_tracked, is_tracked, listed_name, tracks_schema, tracks_state};
 pub use values::{Globals, Values};

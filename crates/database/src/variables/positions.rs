@@ -26,6 +26,7 @@ positions! {
     at_transaction_isolation = "transaction_isolation";
     at_transaction_read_only = "transaction_read_only";
     at_autocommit = "autocommit";
+    at_session_track_transaction_info = "session_track_transaction_info";
     at_completion_type = "completion_type";
     at_innodb_lock_wait_timeout = "innodb_lock_wait_timeout";
     at_lock_wait_timeout = "lock_wait_timeout";

@@ -4,6 +4,7 @@
 use super::positions::*;
 use super::setting::Setting;
 use super::trace::TraceSettings;
+use super::tracked::is_tracked;
 use super::values::Values;
 use crate::parse::ast::ExplainFormat;
 use crate::types::{Charset, Collation, SqlMode, TimeZone};
@@ -21,6 +22,17 @@ pub enum CounterMode {
     Consecutive,
     /// None.
     Interleaved,
+}
+
+/// `session_track_transaction_info`: what a client is told of its transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionInfo {
+    /// Nothing.
+    Off,
+    /// What they have done.
+    State,
+    /// That, and how one like them is begun.
+    Characteristics,
 }
 
 /// What statements need of the variables, decoded.
@@ -42,6 +54,11 @@ pub struct Settings {
     pub read_only: bool,
     /// Each statement outside BEGIN is a transaction. On by default.
     pub autocommit: bool,
+    /// `session_track_transaction_info`. Off by default.
+    pub transaction_info: TransactionInfo,
+    /// A client may be told something by each statement, not only by those that change the session: of its transaction, or of
+    /// `statement_id`.
+    pub tells_each_statement: bool,
     /// 0 plain, 1 CHAIN, 2 RELEASE.
     pub completion_type: u8,
     /// `innodb_lock_wait_timeout`. 50 seconds by default.
@@ -142,6 +159,11 @@ impl Values {
     pub fn settings(&self) -> Settings {
         let uint = |at: usize| self.get(at).as_u64();
         let charset = |at: usize| Charset::by_name(self.text(at));
+        let transaction_info = match self.text(at_session_track_transaction_info()) {
+            "STATE" => TransactionInfo::State,
+            "CHARACTERISTICS" => TransactionInfo::Characteristics,
+            _ => TransactionInfo::Off,
+        };
         Settings {
             sql_mode: SqlMode::parse(self.text(at_sql_mode())).unwrap_or_default(),
             time_zone: Arc::new(TimeZone::parse(self.text(at_time_zone())).unwrap_or(TimeZone::UTC)),
@@ -152,6 +174,9 @@ impl Values {
             isolation: isolation_by_name(self.text(at_transaction_isolation())),
             read_only: uint(at_transaction_read_only()) != 0,
             autocommit: uint(at_autocommit()) != 0,
+            transaction_info,
+            tells_each_statement: transaction_info != TransactionInfo::Off
+                || is_tracked(self, "statement_id"),
             completion_type: match self.text(at_completion_type()) {
                 "CHAIN" => 1,
                 "RELEASE" => 2,

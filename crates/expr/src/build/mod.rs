@@ -30,7 +30,7 @@ use super::node::*;
 use literal::literal;
 use std::cell::{Cell, RefCell};
 use tidemark_types::convert::{double_prefix, int_value, integer_prefix};
-use tidemark_types::error::{Result, SqlError};
+use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::temporal::parse;
 use tidemark_types::{
     Charset, CmpKind, Collation, Decimal, Derivation, MAX_PRECISION, MAX_SCALE, SqlMode, SqlType, TypeKind,
@@ -57,6 +57,10 @@ pub struct BindCtx {
     pub depends_on_literals: Cell<bool>,
     /// Set when the plan is good for these values of the parameters alone.
     pub depends_on_values: Cell<bool>,
+    /// Set when something is bound that would be something else on another server.
+    pub is_unsafe: Cell<bool>,
+    /// What a client that writes this anew is warned of: that it is going to be removed.
+    pub deprecated: RefCell<Vec<SqlError>>,
     /// The texts beside dates whose values are not known yet.
     pub dates: RefCell<Vec<DateConstant>>,
     /// What the client is warned of once all is bound.
@@ -74,9 +78,20 @@ impl Default for BindCtx {
             query_attributes: false,
             depends_on_literals: Cell::new(false),
             depends_on_values: Cell::new(false),
+            is_unsafe: Cell::new(false),
+            deprecated: RefCell::default(),
             dates: RefCell::default(),
             warnings: RefCell::default(),
         }
+    }
+}
+
+impl BindCtx {
+    /// Warning 1287: `what` is going to be removed, and `instead` says what to do.
+    pub fn deprecate(&self, what: &str, instead: &str) {
+        let text = format!("{what} is deprecated and will be removed in a future release. {instead}");
+        let warning = SqlError::new(er::WARN_DEPRECATED_SYNTAX, text);
+        self.deprecated.borrow_mut().push(warning);
     }
 }
 

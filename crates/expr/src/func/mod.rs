@@ -109,6 +109,33 @@ fn canonical(name: &str) -> &str {
     }
 }
 
+/// Whether a call may give something else on another server that does the same, as MySQL sees it.
+fn is_unsafe(name: &str) -> bool {
+    matches!(
+        name,
+        "aes_decrypt"
+            | "aes_encrypt"
+            | "current_user"
+            | "found_rows"
+            | "get_lock"
+            | "icu_version"
+            | "is_free_lock"
+            | "is_used_lock"
+            | "load_file"
+            | "rand"
+            | "random_bytes"
+            | "release_all_locks"
+            | "release_lock"
+            | "row_count"
+            | "sleep"
+            | "sysdate"
+            | "user"
+            | "uuid"
+            | "uuid_short"
+            | "version"
+    )
+}
+
 /// Whether there is a function of this name (any case), which begins with a database where it is one of that.
 pub fn is_function(name: &str) -> bool {
     BY_NAME.contains_key(canonical(&name.to_ascii_lowercase()))
@@ -124,6 +151,12 @@ pub fn call(name: &str, mut args: Vec<Expr>, bind: &BindCtx) -> Result<Expr> {
         .ok_or_else(|| SqlError::unknown_function(name))?;
     if !(def.min_args..=def.max_args).contains(&args.len()) {
         return Err(SqlError::parameter_count(name));
+    }
+    if is_unsafe(def.name) {
+        bind.is_unsafe.set(true);
+    }
+    if def.name == "found_rows" {
+        bind.deprecate("FOUND_ROWS()", "Consider using COUNT(*) instead.");
     }
     let ty = (def.infer)(&mut args, bind)?;
     // What is made of texts and bytes is bytes.

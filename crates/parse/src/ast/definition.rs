@@ -151,6 +151,17 @@ pub struct IndexDef {
     pub comment: Option<String>,
     /// `INVISIBLE`: kept up to date, but not used by the planner.
     pub invisible: bool,
+    /// `USING`; `None`: not written.
+    pub method: Option<IndexMethod>,
+}
+
+/// `USING …`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexMethod {
+    /// `BTREE`, what all indexes are.
+    BTree,
+    /// `HASH`, and others that are not here.
+    Other,
 }
 
 /// A column of an index.

@@ -403,6 +403,8 @@ pub struct FunctionCall {
     pub schema: Option<String>,
     /// The function's name, upper-cased.
     pub name: String,
+    /// How the client wrote it.
+    pub spelling: Spelling,
     /// The arguments, in the order of the normal form; empty for `COUNT(*)`.
     pub args: Vec<Expr>,
     /// `DISTINCT` before an aggregate's arguments.
@@ -417,12 +419,43 @@ pub struct FunctionCall {
     pub over: Option<Over>,
 }
 
+/// Which of a name's letters the client has written small, the first 64 of them. Names that differ in that alone are the same.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spelling(u64);
+
+impl PartialEq for Spelling {
+    fn eq(&self, _: &Spelling) -> bool {
+        true
+    }
+}
+
+impl Spelling {
+    /// That of a name.
+    pub fn of(name: &str) -> Spelling {
+        let letters = name.bytes().take(64).enumerate();
+        let small = letters.filter(|(_, letter)| letter.is_ascii_lowercase());
+        Spelling(small.fold(0, |all, (at, _)| all | 1 << at))
+    }
+
+    /// A name in upper case, as the client wrote it.
+    pub fn spell(self, upper: &str) -> String {
+        let mut name = upper.to_owned().into_bytes();
+        for (at, letter) in name.iter_mut().take(64).enumerate() {
+            if self.0 >> at & 1 == 1 {
+                letter.make_ascii_lowercase();
+            }
+        }
+        String::from_utf8(name).unwrap_or_else(|_| upper.to_owned())
+    }
+}
+
 impl FunctionCall {
     /// A call with nothing but its arguments; the name in upper case.
     pub fn plain(name: &str, args: Vec<Expr>) -> FunctionCall {
         FunctionCall {
             schema: None,
             name: name.to_string(),
+            spelling: Spelling::default(),
             args,
             distinct: false,
             star: false,

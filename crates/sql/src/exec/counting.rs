@@ -26,6 +26,11 @@ fn reading(scan: &TableScan) -> Reading {
     }
 }
 
+/// Whether EXPLAIN calls it ALL: there is no index in which to look for less, nor a smaller one that has all that is asked for.
+pub(super) fn reads_all_rows(path: &AccessPath) -> bool {
+    path.is_full() && !(path.covering && path.index != 0)
+}
+
 /// Counts a query block that begins to read its tables.
 #[inline]
 pub(super) fn count_block(session: &SessionState, source: &RowSource) {
@@ -49,6 +54,14 @@ fn count_tables(session: &SessionState, source: &RowSource) {
         };
         if let Some(counter) = counter {
             session.count(counter, 1);
+        }
+        let reads_all = match &scan.input {
+            Input::Stored { .. } => reads_all_rows(&scan.path),
+            Input::Virtual(_) | Input::Derived { .. } => true,
+            Input::Json(_) => false,
+        };
+        if reads_all {
+            session.process.counters.add_no_index_used();
         }
         is_first = false;
     });

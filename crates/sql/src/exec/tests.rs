@@ -66,7 +66,7 @@ impl ResultSink for Text {
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }
-    fn end_rows(&mut self, _warnings: u16, _status: u16) -> Result<()> {
+    fn end_rows(&mut self, _warnings: u16, _status: u16, _: &[crate::context::SessionChange]) -> Result<()> {
         Ok(())
     }
     fn ok(&mut self, _info: &OkInfo) -> Result<()> {

@@ -145,6 +145,10 @@ impl Planner<'_> {
         if self.selects > SELECTS_MAX {
             return Err(SqlError::too_high_nesting_for_select());
         }
+        if select.calc_found_rows {
+            let instead = "Consider using two separate queries instead.";
+            self.binder.ctx.deprecate("SQL_CALC_FOUND_ROWS", instead);
+        }
         self.selects += 1;
         let planned = self.select_block(select, around, outer, limit);
         self.selects -= 1;

@@ -473,6 +473,7 @@ impl Planner<'_> {
         let Some(limit) = limit else {
             return Ok((None, None));
         };
+        self.binder.ctx.is_unsafe.set(true);
         let offset = limit.offset.as_ref().map(|e| self.plain(e)).transpose()?;
         Ok((offset, Some(self.plain(&limit.count)?)))
     }

@@ -4,7 +4,10 @@
 //! plan uses, opens or continues the transaction, has the plan run, and commits or rolls back. A plan that was made for
 //! definitions that have changed since is made anew.
 
-use super::change::{DeletePlan, InsertPlan, JoinedPlan, SetupPlan, Target, UpdatePlan};
+use super::change::{
+    DeletePlan, InsertPlan, InsertSource, JoinedAction, JoinedPlan, JoinedTarget, OnDuplicate, SetupPlan,
+    Target, UpdatePlan,
+};
 use super::explain;
 use super::handler::HandlerPlan;
 use super::past::AsOf;
@@ -62,6 +65,8 @@ pub struct StatementPlan {
     /// User variables lent their types, or it is good for these values alone.
     one_shot: bool,
     depends_on_literals: bool,
+    is_unsafe: bool,
+    deprecated: Vec<SqlError>,
     /// All tables are read as they were then, which each of them says.
     pub moments: Vec<AsOf>,
     /// Texts that stand beside dates: each must be one.
@@ -127,6 +132,7 @@ pub(super) fn plan_with(
     uses.sort_by_key(|used| std::cmp::Reverse(used.mode));
     // It shows them.
     let explains = matches!(body, Body::Explain(_) | Body::Analyze { .. });
+    let is_unsafe = ctx.is_unsafe.get() || contexts.are_unsafe() || goes_by_order(&body);
     let mut planned = StatementPlan {
         body,
         queries,
@@ -135,11 +141,29 @@ pub(super) fn plan_with(
         signature: params.iter().map(std::mem::discriminant).collect(),
         one_shot: false,
         depends_on_literals: ctx.depends_on_literals.get() || contexts.depend_on_literals() || explains,
+        is_unsafe,
+        deprecated: ctx.deprecated.take(),
         moments,
         dates: [ctx.dates.take(), contexts.dates()].concat(),
     };
     planned.one_shot = planned.uses_variables() || ctx.depends_on_values.get();
     Ok(Box::new(planned))
+}
+
+/// Whether the order in which rows are found decides what is changed.
+fn goes_by_order(body: &Body) -> bool {
+    match body {
+        Body::Insert(plan) => {
+            let settles = plan.ignore || !matches!(plan.on_duplicate, OnDuplicate::Fail);
+            settles && matches!(plan.source, InsertSource::Query(_))
+        }
+        Body::Update(plan) => plan.ignore,
+        Body::Joined(plan) => {
+            let updates = |target: &JoinedTarget| matches!(target.action, JoinedAction::Update(_));
+            plan.ignore && plan.targets.iter().any(updates)
+        }
+        _ => false,
+    }
 }
 
 /// Whether it is about what stands beside aggregates or the keys of GROUP BY.
@@ -430,6 +454,19 @@ impl StatementPlan {
     /// The columns of the result; `None` for a statement without rows.
     pub fn columns(&self) -> Option<&[ColumnMeta]> {
         self.columns.as_deref()
+    }
+
+    /// Warns a client that has written it that some of it is going to be removed.
+    #[inline]
+    pub fn warn_of_deprecated(&self, state: &SessionState) {
+        for warning in &self.deprecated {
+            state.warnings.warn(warning.clone());
+        }
+    }
+
+    /// Whether it may do something else on another server that has the same rows, as MySQL sees it.
+    pub fn is_unsafe(&self) -> bool {
+        self.is_unsafe
     }
 
     /// Whether it changes rows: not allowed in a READ ONLY transaction.

@@ -1,7 +1,7 @@
 //! USE, KILL, FLUSH, SHUTDOWN, CLONE.
 
 use super::Session;
-use super::argument::evaluate_u64;
+use super::argument::connection_number;
 use super::locked::active_locks;
 use crate::accounts::Privileges;
 use crate::context::Answer;
@@ -39,7 +39,7 @@ impl Session {
     }
 
     pub(super) fn kill(&mut self, id: &Expr, query_only: bool) -> Result<Answer> {
-        let id = evaluate_u64(id, "KILL", &self.state)?;
+        let id = connection_number(id, &self.state)?;
         let process = self.state.database.sessions.lock().get(&id).cloned();
         let process = process.ok_or_else(|| {
             let message = format!("Unknown thread id: {id}");

@@ -2,7 +2,7 @@
 
 use crate::context::SessionState;
 use crate::context::bind_alone;
-use crate::error::{Result, SqlError};
+use crate::error::Result;
 use crate::expr::{NoSubqueries, Scope};
 use crate::parse::ast;
 use crate::types::Value;
@@ -14,15 +14,11 @@ pub(super) fn evaluate(expr: &ast::Expr, params: &[Value], state: &SessionState)
     Ok(bound.eval(&env.ctx())?.into_owned())
 }
 
-/// The value of an expression that must give a number from 0 on. `what` is the statement that error 1210 names.
-pub(super) fn evaluate_u64(expr: &ast::Expr, what: &str, state: &SessionState) -> Result<u64> {
-    match evaluate(expr, &[], state)? {
-        Value::Int(v) if v >= 0 => Ok(v as u64),
-        Value::UInt(v) => Ok(v),
-        Value::Str(text) => {
-            let text = String::from_utf8_lossy(&text);
-            text.trim().parse().map_err(|_| SqlError::wrong_arguments(what))
-        }
-        _ => Err(SqlError::wrong_arguments(what)),
-    }
+/// The number that an expression is, with warnings of what it is not; NULL is 0, and what is below 0 or too large is the largest that MySQL has
+/// for the number of a connection.
+pub(super) fn connection_number(expr: &ast::Expr, state: &SessionState) -> Result<u64> {
+    let value = evaluate(expr, &[], state)?;
+    let env = state.env(&NoSubqueries, &[]);
+    let number = value.to_int(&env)?;
+    Ok(u64::try_from(number).unwrap_or(u32::MAX.into()))
 }

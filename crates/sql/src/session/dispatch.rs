@@ -4,7 +4,7 @@ use super::Session;
 use super::guard::{Effect, effect_of};
 use super::views;
 use crate::context::ok_info;
-use crate::context::{Answer, Done, ResultSink, SessionState, command};
+use crate::context::{Answer, Done, ResultSink, SessionState, command, status};
 use crate::ddl::server_tables;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
@@ -81,7 +81,11 @@ impl Session {
         if changes_state(statement) {
             self.state.note_state();
         }
-        let status = self.status_with(more);
+        let dropped = match statement {
+            Statement::DropDatabase { .. } => status::DB_DROPPED,
+            _ => 0,
+        };
+        let status = self.status_with(more) | dropped;
         match answer {
             Answer::Ok(done) => {
                 self.state.row_count.set(done.affected_rows as i64);
@@ -204,6 +208,7 @@ impl Session {
 
     pub(super) fn before_implicit_commit(&mut self, statement: &Statement) -> Result<()> {
         self.commit_open()?;
+        self.forget_characteristics();
         let only_reads = matches!(statement, Statement::TableMaintenance { kind, .. } if *kind != MaintenanceKind::Optimize);
         if self.state.settings.read_only && !only_reads {
             return Err(SqlError::read_only_transaction());

@@ -96,7 +96,11 @@ impl Session {
         self.unlock_listed_tables();
         let everything = self.transaction.locked.everything;
         let is_permanent = |lock: &&LockTable| self.state.temporary_table(&lock.table).is_none();
-        if everything && tables.iter().filter(is_permanent).any(|lock| lock.write) {
+        let writes = tables.iter().filter(is_permanent).any(|lock| lock.write);
+        if self.state.settings.read_only && writes {
+            return Err(SqlError::read_only_transaction());
+        }
+        if everything && writes {
             return Err(conflicting_read_lock());
         }
         let mut wanted: Vec<LockedTable> = Vec::with_capacity(tables.len());
@@ -153,6 +157,8 @@ impl Session {
             }
             return Err(error);
         }
+        let any = |write: bool| wanted.iter().any(|lock| lock.write == write);
+        self.state.track_lock_tables(any(false), any(true));
         self.transaction.locked.tables = Some(wanted);
         Ok(Answer::ok())
     }
@@ -242,6 +248,7 @@ impl Session {
     /// LOCK TABLES and FLUSH TABLES WITH READ LOCK end.
     fn unlock_tables(&mut self) {
         let locked = std::mem::take(&mut self.transaction.locked);
+        self.state.track_unlock_tables();
         if locked.everything || locked.tables.is_some() {
             self.state.locks.release_owned_after(0);
         }
@@ -249,6 +256,7 @@ impl Session {
 
     /// BEGIN and another LOCK TABLES end LOCK TABLES, but not FLUSH TABLES WITH READ LOCK.
     pub(super) fn unlock_listed_tables(&mut self) {
+        self.state.track_unlock_tables();
         if self.transaction.locked.tables.take().is_some() && !self.transaction.locked.everything {
             self.state.locks.release_owned_after(0);
         }

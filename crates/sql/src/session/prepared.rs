@@ -117,6 +117,12 @@ impl Session {
                     "This command is not supported in the prepared statement protocol yet",
                 ));
             }
+            Statement::Kill { .. } if parsed.param_count > 0 => {
+                return Err(SqlError::new(
+                    er::DYNAMIC_PARAMETERS_IN_DML_ONLY,
+                    "Dynamic parameters can only be used in DML statements.",
+                ));
+            }
             Statement::Unsupported(what) => return Err(SqlError::not_supported(what)),
             _ => {}
         }
@@ -195,6 +201,7 @@ impl Session {
         };
         // Planned without parameters; whether it serves some is for the plan to say.
         ready.fresh = prepared.param_count == 0;
+        ready.plan.warn_of_deprecated(&self.state);
         prepared.plan = Some(ready);
         Ok(prepared)
     }
@@ -356,6 +363,7 @@ impl Session {
 
     fn begin_question(&mut self) {
         self.state.count(Counter::Questions, 1);
+        self.state.note_statement();
         self.state.begin_memory();
         self.state.read_clock();
     }

@@ -4,12 +4,12 @@
 use super::Session;
 use super::guard::Effect;
 use crate::accounts::Privileges;
-use crate::context::{Alarm, Counter, OkInfo, ResultSink, RightsAt, command, status};
+use crate::context::{Alarm, Counter, OkInfo, ResultSink, RightsAt, SessionState, command, status};
 use crate::dictionary::is_open_table;
 use crate::error::{Result, SqlError, er};
 use crate::exec::{self, Outcome};
 use crate::mdl::Mode;
-use crate::parse::ast::Statement;
+use crate::parse::ast::{LockClause, ObjectName, QueryBody, Statement, TableRef};
 use crate::plan::{StatementPlan, plan};
 use crate::statements::Meter;
 use crate::statements::stages::Stage;
@@ -43,7 +43,7 @@ pub(super) enum Ran {
 }
 
 impl Session {
-    /// Plans and runs; again if a definition changed between the two.
+    /// Plans and runs what a client has written; again if a definition changed between the two.
     pub(super) fn plan_and_run(
         &mut self,
         statement: &Statement,
@@ -51,10 +51,34 @@ impl Session {
         more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<ReadyPlan> {
-        for _ in 0..REPLANS_MAX {
+        self.plan_until_run(statement, params, (more, true), out)
+    }
+
+    /// The same of a statement that was planned before.
+    pub(super) fn plan_and_run_again(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+        more: bool,
+        out: &mut dyn ResultSink,
+    ) -> Result<ReadyPlan> {
+        self.plan_until_run(statement, params, (more, false), out)
+    }
+
+    fn plan_until_run(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+        (more, is_new): (bool, bool),
+        out: &mut dyn ResultSink,
+    ) -> Result<ReadyPlan> {
+        for tries in 0..REPLANS_MAX {
             let mut ready = self
                 .ready(statement, params)
                 .inspect_err(|_| self.count_failed(statement))?;
+            if is_new && tries == 0 {
+                ready.plan.warn_of_deprecated(&self.state);
+            }
             if let Ran::Done = self.run_ready(&mut ready, params, more, out)? {
                 return Ok(ready);
             }
@@ -74,7 +98,8 @@ impl Session {
         failpoint::reach("plan");
         self.state.stage(Stage::Optimizing);
         Ok(ReadyPlan {
-            plan: plan(statement, &self.state, params)?,
+            plan: plan(statement, &self.state, params)
+                .map_err(|error| self.read_only_first(statement, error))?,
             epoch,
             temporary_at,
             allowed_at,
@@ -101,8 +126,19 @@ impl Session {
             self.measure.is_reprepared.set(true);
         }
         *kept = None;
-        *kept = Some(self.plan_and_run(statement, params, false, out)?);
+        *kept = Some(self.plan_and_run_again(statement, params, false, out)?);
         Ok(())
+    }
+
+    /// What is wrong with a statement that a READ ONLY transaction may not have is not looked at: error 1792.
+    #[cold]
+    fn read_only_first(&self, statement: &Statement, error: SqlError) -> SqlError {
+        let refuses =
+            self.is_read_only() && error.code != er::DBACCESS_DENIED && writes(&self.state, statement);
+        match refuses {
+            true => SqlError::read_only_transaction(),
+            false => error,
+        }
     }
 
     pub(super) fn run_ready(
@@ -177,7 +213,10 @@ impl Session {
         let changed = plan.writes().then(|| self.txn.changed());
         let outcome = if stored {
             let start = match self.begin_statement(plan) {
-                Ok(start) => start,
+                Ok(start) => {
+                    self.state.track_uses(plan.uses(), plan.is_unsafe());
+                    start
+                }
                 Err(error) => {
                     if !self.state.in_transaction.get() {
                         self.state.locks.release_used();
@@ -192,6 +231,7 @@ impl Session {
             }
             self.end_statement(start, result)?
         } else {
+            self.state.track_uses(plan.uses(), plan.is_unsafe());
             let result = exec::run(plan, &self.state, &mut self.txn, params, out);
             self.in_time(alarm, result)?
         };
@@ -225,16 +265,25 @@ impl Session {
 
     pub(super) fn status_with(&self, more: bool) -> u16 {
         let more = if more { status::MORE_RESULTS_EXISTS } else { 0 };
-        self.state.status_flags() | more
+        let no_index = match self.state.process.counters.has_used_no_index() {
+            true => status::NO_INDEX_USED,
+            false => 0,
+        };
+        self.state.status_flags() | more | no_index
     }
 
     fn send_outcome(&mut self, outcome: Outcome, more: bool, out: &mut dyn ResultSink) -> Result<()> {
         let status = self.status_with(more);
         match outcome {
             Outcome::Rows(sent) => {
+                self.state.track_rows();
                 self.state.sent.set(sent);
                 self.state.row_count.set(-1);
-                out.end_rows(self.state.warnings.count(), status)
+                let changes = match out.is_heard() {
+                    true => self.state.take_changes_with_rows(),
+                    false => Vec::new(),
+                };
+                out.end_rows(self.state.warnings.count(), status, &changes)
             }
             Outcome::Done {
                 affected_rows,
@@ -248,7 +297,10 @@ impl Session {
                     status,
                     warnings: self.state.warnings.count(),
                     info,
-                    changes: self.state.take_changes(),
+                    changes: match out.is_heard() {
+                        true => self.state.take_changes(),
+                        false => Vec::new(),
+                    },
                 })
             }
         }
@@ -281,5 +333,30 @@ impl Session {
             self.state
                 .count(Counter::HandlerDelete, now.deleted - before.deleted);
         }
+    }
+}
+
+/// Whether a statement names a table to change or to lock for changes that is no temporary one.
+fn writes(state: &SessionState, statement: &Statement) -> bool {
+    let is_permanent = |name: &ObjectName| state.temporary_table(name).is_none();
+    let is_written = |table: &TableRef| match table {
+        TableRef::Table(table) => is_permanent(&table.name),
+        TableRef::Join(_) | TableRef::Nested(_) => true,
+        TableRef::Derived { .. } | TableRef::JsonTable(_) => false,
+    };
+    match statement {
+        Statement::Insert(insert) => is_permanent(&insert.table),
+        Statement::LoadData(load) => is_permanent(&load.table),
+        Statement::Update(update) => update.tables.iter().any(is_written),
+        Statement::Delete(delete) if delete.targets.is_empty() => delete.from.iter().any(is_written),
+        Statement::Delete(delete) => delete.targets.iter().any(is_permanent),
+        Statement::Query(query) => match &query.body {
+            QueryBody::Select(select) => {
+                let locks = |lock: &LockClause| lock.exclusive && lock.of.is_empty();
+                query.locks.iter().any(locks) && select.from.iter().any(is_written)
+            }
+            _ => false,
+        },
+        _ => false,
     }
 }

@@ -342,6 +342,9 @@ impl Session {
         }
         self.state.values.put(at, setting);
         self.variables_changed();
+        if def.name == "session_track_transaction_info" {
+            self.state.restart_transaction_track();
+        }
         self.state.note_variable(at);
         Ok(())
     }

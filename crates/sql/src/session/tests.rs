@@ -78,7 +78,7 @@ impl ResultSink for Text {
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }
-    fn end_rows(&mut self, warnings: u16, status: u16) -> Result<()> {
+    fn end_rows(&mut self, warnings: u16, status: u16, _: &[crate::context::SessionChange]) -> Result<()> {
         self.warnings = warnings;
         self.status = status;
         Ok(())

@@ -50,6 +50,7 @@ impl Session {
     fn count_question(&mut self) {
         self.state.count(Counter::Questions, 1);
         self.state.statement_id.set(self.state.statement_id.get() + 1);
+        self.state.note_statement();
         self.state.read_clock();
         self.state.begin_memory();
     }
@@ -107,6 +108,7 @@ impl Session {
                 if let Some(meter) = ready.meter.as_ref().filter(|_| COUNTED) {
                     meter.approach();
                 }
+                ready.plan.warn_of_deprecated(&self.state);
                 let values = std::mem::take(&mut self.plans.values);
                 let ran = self.run_ready(&mut ready, &values, next < sql.len(), out);
                 self.plans.values = values;
@@ -218,9 +220,12 @@ impl Session {
         if ready.plan.depends_on_literals() {
             return Ok(None);
         }
+        ready.plan.warn_of_deprecated(&self.state);
         match self.run_ready(&mut ready, values, more, out)? {
             Ran::Done => Ok(Some(ready)),
-            Ran::Stale => self.plan_and_run(&parsed.statement, values, more, out).map(Some),
+            Ran::Stale => self
+                .plan_and_run_again(&parsed.statement, values, more, out)
+                .map(Some),
         }
     }
 }

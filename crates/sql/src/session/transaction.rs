@@ -91,6 +91,7 @@ impl Session {
     pub(super) fn open_for_locks(&mut self) {
         let (isolation, read_only) = self.take_characteristics();
         self.open(isolation, read_only);
+        self.state.track_implicit_begin();
         self.transaction.begun = true;
         self.settings_of_locks();
     }
@@ -147,6 +148,7 @@ impl Session {
         if !self.state.in_transaction.get() {
             let (isolation, read_only) = self.take_characteristics();
             if self.state.settings.autocommit {
+                self.state.track_end();
                 self.start(isolation, read_only);
                 self.transaction.wrote = plan.writes_permanent();
                 self.txn.statement_begin();
@@ -156,6 +158,7 @@ impl Session {
                 });
             }
             self.open(isolation, read_only);
+            self.state.track_implicit_begin();
         }
         self.transaction.wrote |= plan.writes_permanent();
         self.transaction.begun = true;
@@ -248,6 +251,7 @@ impl Session {
     fn close(&mut self) {
         self.state.in_transaction.set(false);
         self.state.read_only_transaction.set(false);
+        self.state.track_end();
         self.transaction.savepoints.clear();
         if self.transaction.noted_view.take().is_some() {
             self.state.process.forget_view();
@@ -352,8 +356,11 @@ impl Session {
         let of_open = of_open.then(|| (self.txn.isolation(), self.state.read_only_transaction.get()));
         self.commit_open()?;
         self.unlock_listed_tables();
+        let like_last = of_open.is_some();
         let (isolation, read_only) = of_open.unwrap_or_else(|| self.take_characteristics());
         self.open(isolation, options.read_only.unwrap_or(read_only));
+        self.state
+            .track_begin(options.read_only, options.consistent_snapshot, like_last);
         if options.consistent_snapshot {
             if isolation == Isolation::RepeatableRead || isolation == Isolation::Serializable {
                 self.transaction.begun = true;
@@ -387,11 +394,11 @@ impl Session {
     }
 
     fn after_end(&mut self, chain: bool, release: bool, (isolation, read_only): (Isolation, bool)) {
-        self.transaction.next_isolation = None;
-        self.transaction.next_read_only = None;
+        self.forget_characteristics();
         let completion = self.state.settings.completion_type;
         if chain || (completion == 1 && !release) {
             self.open(isolation, read_only);
+            self.state.track_begin(None, false, true);
         }
         if release || (completion == 2 && !chain) {
             self.released = true;
@@ -406,6 +413,7 @@ impl Session {
             }
             let (isolation, read_only) = self.take_characteristics();
             self.open(isolation, read_only);
+            self.state.track_implicit_begin();
         }
         let point = self.txn.savepoint();
         self.state.count(Counter::HandlerSavepoint, 1);
@@ -491,7 +499,17 @@ impl Session {
         let next = &mut self.transaction;
         next.next_isolation = isolation.or(next.next_isolation);
         next.next_read_only = read_only.or(next.next_read_only);
+        self.state.track_next(isolation, read_only);
         Ok(())
+    }
+
+    /// What was said of the next transaction does not hold any more: a statement that commits has been there in its place.
+    pub(super) fn forget_characteristics(&mut self) {
+        self.transaction.next_isolation = None;
+        self.transaction.next_read_only = None;
+        if !self.state.in_transaction.get() {
+            self.state.track_end();
+        }
     }
 
     /// `SET [GLOBAL|SESSION] TRANSACTION …`

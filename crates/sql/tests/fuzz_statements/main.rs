@@ -188,7 +188,7 @@ impl ResultSink for Texts {
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }
-    fn end_rows(&mut self, _: u16, _: u16) -> Result<()> {
+    fn end_rows(&mut self, _: u16, _: u16, _: &[tidemark_sql::SessionChange]) -> Result<()> {
         Ok(())
     }
     fn ok(&mut self, _: &OkInfo) -> Result<()> {

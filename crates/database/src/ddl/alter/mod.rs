@@ -277,6 +277,9 @@ impl DdlContext<'_> {
         draft.origins.resize(draft.columns.len(), None);
         draft.explicit_null.resize(draft.columns.len(), false);
         let index = index::index(&def, &mut draft.columns, &draft.explicit_null, &draft.indexes)?;
+        if let Some(note) = index::note_of_method(&def) {
+            self.state.warnings.note(note);
+        }
         draft.push_index(index);
         Ok(())
     }

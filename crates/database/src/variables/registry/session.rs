@@ -7,7 +7,6 @@ use super::{
     uint, unused,
 };
 
-const NO_TRACKING: &str = "clients are not told of the state of their transactions";
 const NO_GTIDS: &str = "transactions have no global identifiers";
 const NO_MESSAGES: &str = "what the server says is in the program";
 
@@ -213,12 +212,12 @@ pub(super) const DEFS: &[Def] = &[
         NullableText,
         "time_zone,autocommit,character_set_client,character_set_results,character_set_connection",
     ),
-    unused(
+    def(
         "session_track_transaction_info",
         Both,
+        true,
         Enum(&["OFF", "STATE", "CHARACTERISTICS"]),
         "OFF",
-        NO_TRACKING,
     ),
     // Of the session only; some are read from its state.
     def(

@@ -10,7 +10,7 @@ use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, is_ignorable};
 use crate::context::Counter;
 use crate::error::{Result, SqlError, er};
-use crate::exec::counting::{Scanned, count_sort};
+use crate::exec::counting::{Scanned, count_sort, reads_all_rows};
 use crate::exec::spill::{KeptRows, Room, Shares, Sorter, copied};
 use crate::expr::{EvalCtx, Row};
 use crate::plan::change::{Pass, RowSelection, Target};
@@ -63,6 +63,9 @@ impl<'a> ChangeScan<'a> {
             Some(error) if !run.session.settings.updatable_views_with_limit => return Err(error.clone()),
             Some(_) => run.env.warnings.note(SqlError::view_without_key()),
             None => {}
+        }
+        if reads_all_rows(&self.rows.path) {
+            run.session.process.counters.add_no_index_used();
         }
         match self.rows.pass {
             Pass::InPlace => self.change_in_place(limit, change),

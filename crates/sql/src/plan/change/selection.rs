@@ -112,7 +112,10 @@ impl RowSelection {
             wish.order.push((expr, item.descending));
         }
         let limit = match clauses.limit {
-            Some(limit) => Some(binder.bind(limit, &Scope::default(), hooks)?),
+            Some(limit) => {
+                binder.ctx.is_unsafe.set(true);
+                Some(binder.bind(limit, &Scope::default(), hooks)?)
+            }
             None => None,
         };
         let needed: Vec<usize> = (0..target.def.columns.len()).collect();

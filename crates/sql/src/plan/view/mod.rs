@@ -68,6 +68,7 @@ impl Contexts {
             character_set_client: Charset::Utf8mb4,
             dates: RefCell::default(),
             warnings: RefCell::default(),
+            deprecated: RefCell::default(),
             ..around.clone()
         }))
     }
@@ -82,6 +83,12 @@ impl Contexts {
     pub fn depend_on_literals(&self) -> bool {
         let mut made = self.0.iter().filter_map(OnceCell::get);
         made.any(|ctx| ctx.depends_on_literals.get())
+    }
+
+    /// Whether a view has something that would be something else on another server.
+    pub fn are_unsafe(&self) -> bool {
+        let mut made = self.0.iter().filter_map(OnceCell::get);
+        made.any(|ctx| ctx.is_unsafe.get())
     }
 }
 

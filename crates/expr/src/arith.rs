@@ -14,8 +14,8 @@ pub(crate) fn divided_by_zero(env: &Env) -> Result<Val<'static>> {
     Ok(Val::Null)
 }
 
-fn overflow(kind: &str, op: ArithOp, pair: &[Expr; 2]) -> SqlError {
-    SqlError::value_out_of_range(kind, &super::print::binary(&pair[0], op.symbol(), &pair[1]))
+fn overflow(kind: &str, op: ArithOp, pair: &[Expr; 2], env: &Env) -> SqlError {
+    SqlError::value_out_of_range(kind, &super::print::binary(&pair[0], op.symbol(), &pair[1], env))
 }
 
 pub(crate) fn arith<'a>(
@@ -51,7 +51,7 @@ pub(crate) fn arith<'a>(
                 },
             };
             if result.integer_digits() > 81 {
-                return Err(overflow("DECIMAL", op, pair));
+                return Err(overflow("DECIMAL", op, pair, env));
             }
             Ok(Val::Decimal(result))
         }
@@ -68,22 +68,30 @@ pub(crate) fn arith<'a>(
                 _ => x % y,
             };
             if !result.is_finite() {
-                return Err(overflow("DOUBLE", op, pair));
+                return Err(overflow("DOUBLE", op, pair, env));
             }
             Ok(Val::Double(result))
         }
     }
 }
 
-fn int_result(value: Option<i128>, op: ArithOp, ty: &SqlType, pair: &[Expr; 2]) -> Result<Val<'static>> {
+fn int_result(
+    value: Option<i128>,
+    op: ArithOp,
+    ty: &SqlType,
+    pair: &[Expr; 2],
+    env: &Env,
+) -> Result<Val<'static>> {
     if ty.unsigned {
         let value = value.and_then(|v| u64::try_from(v).ok());
         value
             .map(Val::UInt)
-            .ok_or_else(|| overflow("BIGINT UNSIGNED", op, pair))
+            .ok_or_else(|| overflow("BIGINT UNSIGNED", op, pair, env))
     } else {
         let value = value.and_then(|v| i64::try_from(v).ok());
-        value.map(Val::Int).ok_or_else(|| overflow("BIGINT", op, pair))
+        value
+            .map(Val::Int)
+            .ok_or_else(|| overflow("BIGINT", op, pair, env))
     }
 }
 
@@ -103,7 +111,9 @@ fn int_arith(
             _ if *y == 0 => return divided_by_zero(env),
             _ => Some(x.wrapping_rem(*y)),
         };
-        return result.map(Val::Int).ok_or_else(|| overflow("BIGINT", op, pair));
+        return result
+            .map(Val::Int)
+            .ok_or_else(|| overflow("BIGINT", op, pair, env));
     }
     let (x, y) = (a.to_int(env)?, b.to_int(env)?);
     let result = match op {
@@ -113,7 +123,7 @@ fn int_arith(
         _ if y == 0 => return divided_by_zero(env),
         _ => Some(x % y),
     };
-    int_result(result, op, ty, pair)
+    int_result(result, op, ty, pair, env)
 }
 
 fn int_div(
@@ -129,18 +139,19 @@ fn int_div(
         if y == 0 {
             return divided_by_zero(env);
         }
-        return int_result(Some(x / y), ArithOp::IntDiv, ty, pair);
+        return int_result(Some(x / y), ArithOp::IntDiv, ty, pair, env);
     }
     let (x, y) = (a.to_decimal(env)?, b.to_decimal(env)?);
     match x.div(&y, 0) {
         None => divided_by_zero(env),
-        Some(q) => int_result(q.trunc_to_i128(), ArithOp::IntDiv, ty, pair),
+        Some(q) => int_result(q.trunc_to_i128(), ArithOp::IntDiv, ty, pair, env),
     }
 }
 
 pub(crate) fn neg<'a>(e: &'a Expr, ty: &SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let value = e.eval(ctx)?;
-    let overflow = |kind| SqlError::value_out_of_range(kind, &format!("-({})", super::print::operand(e)));
+    let overflow =
+        |kind| SqlError::value_out_of_range(kind, &format!("-({})", super::print::operand(e, ctx.env)));
     Ok(match value {
         Val::Null => Val::Null,
         Val::Int(v) => Val::Int(v.checked_neg().ok_or_else(|| overflow("BIGINT"))?),

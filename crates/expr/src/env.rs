@@ -226,6 +226,8 @@ impl Subqueries for NoSubqueries {
 pub struct Env<'a> {
     /// The values of the statement's placeholders, by number.
     pub params: &'a [Value],
+    /// They are literals of its text, which error texts show.
+    pub params_are_literals: bool,
     /// The statement is only prepared: a parameter without a value is NULL, not an error.
     pub unbound: bool,
     /// The session that the statement runs in.
@@ -276,6 +278,7 @@ impl<'a> Env<'a> {
     ) -> Env<'a> {
         Env {
             params: &[],
+            params_are_literals: false,
             unbound: false,
             session,
             subqueries,

@@ -100,8 +100,10 @@ pub(crate) fn text_cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx)
             return Ok(CmpKind::Str(common_collation(&[l, r], op, bind)?.0));
         }
     }
-    for (a, b, other) in [(l, r, right), (r, l, left)] {
-        if (a.is_integer() || a.kind == TypeKind::Decimal) && b.is_string() && param(other) {
+    for (one, other) in [(left, right), (right, left)] {
+        let is_exact = one.ty.is_integer() || one.ty.kind == TypeKind::Decimal;
+        // A literal counts as exact beside a column alone.
+        if is_exact && other.ty.is_string() && param(other) && (!bind.literals || one.is_table_column()) {
             return Ok(CmpKind::Number);
         }
     }

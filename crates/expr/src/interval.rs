@@ -167,8 +167,8 @@ pub(crate) fn add(value: DateTime, interval: Interval) -> Option<DateTime> {
 /// NULL for a sum beyond what its type holds: error 6527 of a DATE or TIME, 1441 of a DATETIME or a text.
 fn overflow(sum: &Sum, ty: &SqlType, env: &Env) -> Result<Val<'static>> {
     let error = match ty.kind {
-        TypeKind::Date => SqlError::moment_out_of_range("DATE", &sum.shown()),
-        TypeKind::Time => SqlError::moment_out_of_range("TIME", &sum.shown()),
+        TypeKind::Date => SqlError::moment_out_of_range("DATE", &sum.shown(env)),
+        TypeKind::Time => SqlError::moment_out_of_range("TIME", &sum.shown(env)),
         _ => SqlError::temporal_overflow("datetime"),
     };
     env.complain(error)?;
@@ -185,8 +185,8 @@ pub(crate) struct Sum<'e> {
 
 impl Sum<'_> {
     /// As an error text shows it.
-    fn shown(&self) -> String {
-        super::print::sum(self.date, self.amount, self.unit, self.negate)
+    fn shown(&self, env: &Env) -> String {
+        super::print::sum(self.date, self.amount, self.unit, self.negate, env)
     }
 }
 

@@ -3,9 +3,10 @@
 //! What comes out is SQL, with parentheses around every operation, as MySQL writes it in the same places. It is for people: text that
 //! is parsed again, that of views and generated columns, is written from the syntax tree.
 
+use super::env::Env;
 use super::func::ArrayTest;
 use super::node::{BitOp, Expr, IntervalUnit, Node, Quantifier, SubqueryKind, VarScope};
-use tidemark_types::Val;
+use tidemark_types::{Val, Value};
 
 /// Writes expressions.
 pub struct Printer<'p> {
@@ -13,36 +14,52 @@ pub struct Printer<'p> {
     pub column: &'p dyn Fn(usize, Option<&str>) -> String,
     /// What the subquery of this number is called.
     pub subquery: &'p dyn Fn(usize) -> String,
+    /// The values of parameters that are literals of the statement's text; the others are shown as `?`.
+    pub literals: &'p [Value],
 }
 
 /// As error texts name columns and subqueries.
-const PLAIN: Printer<'static> = Printer {
-    column: &|slot, name| match name {
-        Some(name) => name.to_owned(),
-        None => format!("column {}", slot + 1),
-    },
-    subquery: &|_| "(select ...)".to_owned(),
-};
+fn plain<'p>(env: &Env<'p>) -> Printer<'p> {
+    Printer {
+        column: &|slot, name| match name {
+            Some(name) => name.to_owned(),
+            None => format!("column {}", slot + 1),
+        },
+        subquery: &|_| "(select ...)".to_owned(),
+        literals: if env.params_are_literals { env.params } else { &[] },
+    }
+}
 
 /// `(a op b)`, in an error text.
-pub(crate) fn binary(left: &Expr, op: &str, right: &Expr) -> String {
-    PLAIN.binary(left, op, right)
+pub(crate) fn binary(left: &Expr, op: &str, right: &Expr, env: &Env) -> String {
+    plain(env).binary(left, op, right)
 }
 
 /// An expression in an error text.
-pub(crate) fn operand(e: &Expr) -> String {
-    PLAIN.expr(e)
+pub(crate) fn operand(e: &Expr, env: &Env) -> String {
+    plain(env).expr(e)
 }
 
 /// The call of a function, in an error text.
-pub(crate) fn call(name: &str, args: &[Expr]) -> String {
-    PLAIN.call(name, args)
+pub(crate) fn call(name: &str, args: &[Expr], env: &Env) -> String {
+    plain(env).call(name, args)
 }
 
 /// The sum of a date and an interval, in an error text.
-pub(crate) fn sum(date: &Expr, amount: &Expr, unit: IntervalUnit, negate: bool) -> String {
-    let (date, amount, sign) = (operand(date), operand(amount), sign_of(negate));
+pub(crate) fn sum(date: &Expr, amount: &Expr, unit: IntervalUnit, negate: bool, env: &Env) -> String {
+    let (date, amount, sign) = (operand(date, env), operand(amount, env), sign_of(negate));
     format!("({date} {sign} interval {amount} {})", unit_name(unit))
+}
+
+fn literal(value: &Val) -> String {
+    match value {
+        Val::Null => "NULL".to_owned(),
+        Val::Str(text) => format!("'{}'", String::from_utf8_lossy(text)),
+        Val::Date(_) | Val::Time(_) | Val::DateTime(_) => {
+            format!("'{}'", String::from_utf8_lossy(&value.to_text()))
+        }
+        _ => String::from_utf8_lossy(&value.to_text()).into_owned(),
+    }
 }
 
 fn sign_of(negate: bool) -> char {
@@ -64,14 +81,12 @@ impl Printer<'_> {
             parts.join(between)
         };
         match &e.node {
-            Node::Literal(Val::Null) => "NULL".to_owned(),
-            Node::Literal(Val::Str(text)) => format!("'{}'", String::from_utf8_lossy(text)),
-            Node::Literal(value @ (Val::Date(_) | Val::Time(_) | Val::DateTime(_))) => {
-                format!("'{}'", String::from_utf8_lossy(&value.to_text()))
-            }
-            Node::Literal(value) => String::from_utf8_lossy(&value.to_text()).into_owned(),
+            Node::Literal(value) => literal(value),
             Node::Column(slot) => (self.column)(*slot, e.name.as_deref()),
-            Node::Param(_) => "?".to_owned(),
+            Node::Param(index) => match self.literals.get(*index) {
+                Some(value) => literal(value),
+                None => "?".to_owned(),
+            },
             Node::UserVar(name) => format!("(@`{name}`)"),
             Node::AssignVar(name, value) => format!("(@`{name}`:={})", of(value)),
             Node::SystemVar(scope, name) => match scope {

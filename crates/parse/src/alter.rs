@@ -298,7 +298,7 @@ impl Parser<'_> {
         self.expect("DEFAULT")?;
         Ok(AlterAction::SetDefault {
             column,
-            default: Some(self.default_value()?),
+            default: Some(self.default_value(|_| false)?),
         })
     }
 }

@@ -709,9 +709,8 @@ impl Parser<'_> {
 
     fn word_expr(&mut self, token: Token) -> Result<Expr> {
         let raw = self.text(token);
-        // An introducer: _utf8mb4'text'
         let next = self.token_at(1).kind;
-        if raw[0] == b'_' && matches!(next, TokenKind::Str | TokenKind::Hex | TokenKind::Bit) {
+        if self.is_introducer() && matches!(next, TokenKind::Str | TokenKind::Hex | TokenKind::Bit) {
             return self.introduced();
         }
         if !is_reserved(raw) {
@@ -797,6 +796,12 @@ impl Parser<'_> {
             self.expect_op(Op::RParen)?;
         }
         Ok(call(name, args))
+    }
+
+    /// Whether the token at the cursor may name a character set, as in `_utf8mb4'text'`.
+    pub(super) fn is_introducer(&self) -> bool {
+        let token = self.token();
+        token.kind == TokenKind::Word && self.text(token).first() == Some(&b'_')
     }
 
     /// `_utf8mb4'text'`

@@ -102,8 +102,7 @@ impl Parser<'_> {
 
     /// A string literal, with the character set in front of it if that is written.
     fn json_text(&mut self) -> Result<Expr> {
-        let next = self.token_at(1).kind;
-        if self.token().kind == TokenKind::Word && next == TokenKind::Str {
+        if self.is_introducer() && self.token_at(1).kind == TokenKind::Str {
             return self.introduced();
         }
         let bytes = self.string()?;

@@ -1,7 +1,7 @@
 //! CREATE TABLE, and what a table is made of: columns, keys, constraints, options.
 
 use super::ast::*;
-use super::lexer::Op;
+use super::lexer::{Op, syntax_error};
 use super::parser::Parser;
 use tidemark_types::error::{Result, SqlError, er};
 
@@ -340,7 +340,7 @@ impl Parser<'_> {
         } else if self.accept("NULL") {
             column.nullable = Some(true);
         } else if self.accept("DEFAULT") {
-            column.default = Some(self.default_value()?);
+            column.default = Some(self.default_value(is_clock)?);
         } else if self.accept_all(&["ON", "UPDATE"]) {
             column.on_update = Some(self.simple()?);
         } else if self.accept("AUTO_INCREMENT") {
@@ -373,10 +373,27 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    pub(super) fn default_value(&mut self) -> Result<DefaultValue> {
+    /// A literal, which may have a sign; an expression in parentheses; or a call that `allows` takes.
+    pub(super) fn default_value(&mut self, allows: fn(&Expr) -> bool) -> Result<DefaultValue> {
         let computed = self.is_op(Op::LParen);
+        let signed = self.is_op(Op::Minus) || self.is_op(Op::Plus);
+        let value_at = self.token_at(usize::from(signed)).start as usize;
         let expr = self.uncollated()?;
-        Ok(DefaultValue { expr, computed })
+        let is_value = match &expr {
+            Expr::Literal(_) => true,
+            Expr::Unary {
+                op: UnaryOp::Minus | UnaryOp::Plus,
+                expr,
+            } => matches!(
+                **expr,
+                Expr::Literal(Literal::Int(_) | Literal::Decimal(_) | Literal::Double(_))
+            ),
+            expr => allows(expr),
+        };
+        match computed || is_value {
+            true => Ok(DefaultValue { expr, computed }),
+            false => Err(syntax_error(self.sql, value_at)),
+        }
     }
 
     pub(super) fn table_options(&mut self, options: &mut TableOptions, commas: bool) -> Result<()> {
@@ -454,4 +471,10 @@ impl Parser<'_> {
         }
         Ok(true)
     }
+}
+
+/// A call of CURRENT_TIMESTAMP or one of its synonyms.
+fn is_clock(expr: &Expr) -> bool {
+    const NAMES: [&str; 4] = ["NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"];
+    matches!(expr, Expr::Function(call) if NAMES.contains(&call.name.as_str()))
 }

@@ -126,6 +126,39 @@ pub fn bytes_to_uint(bytes: &[u8]) -> u64 {
         .fold(0, |n, b| n << 8 | *b as u64)
 }
 
+/// What a value is read as, which error texts say.
+#[derive(Clone, Copy)]
+enum Sought {
+    Date,
+    DateTime,
+}
+
+impl Sought {
+    fn name(self) -> &'static str {
+        match self {
+            Sought::Date => "date",
+            Sought::DateTime => "datetime",
+        }
+    }
+
+    /// The error that a value is none.
+    fn not_found(self, value: &Val) -> SqlError {
+        match self {
+            Sought::Date => no_date(value),
+            Sought::DateTime => SqlError::incorrect_value(self.name(), &excerpt(&value.to_text())),
+        }
+    }
+}
+
+/// The error that a value is not the date that a function takes. A number passes for a datetime.
+pub fn no_date(value: &Val) -> SqlError {
+    let shown = excerpt(&value.to_text());
+    match value {
+        Val::Str(_) | Val::Member(..) => SqlError::truncated_wrong_value("date", &shown),
+        _ => SqlError::incorrect_value("datetime", &shown),
+    }
+}
+
 impl<'a> Val<'a> {
     /// As a double. Texts that are no numbers leave warning 1292.
     #[inline]
@@ -278,7 +311,7 @@ impl<'a> Val<'a> {
             Val::Int(v) => write!(out, "{v}"),
             Val::UInt(v) => write!(out, "{v}"),
             Val::Float(v) => write!(out, "{}", format_float(*v)),
-            Val::Double(v) => write!(out, "{}", format_double(*v)),
+            Val::Double(v) => write!(out, "{}", double_in_text(*v)),
             Val::Decimal(v) => write!(out, "{v}"),
             Val::Date(v) => write!(out, "{v}"),
             Val::Time(v) => write!(out, "{v}"),
@@ -299,6 +332,10 @@ impl<'a> Val<'a> {
 
     /// As [`Val::to_datetime`], but the date that a number writes need not be one of the calendar.
     pub fn to_moment(&self, env: &Conversion) -> Result<Option<DateTime>> {
+        self.read_datetime(env, Sought::DateTime)
+    }
+
+    fn read_datetime(&self, env: &Conversion, sought: Sought) -> Result<Option<DateTime>> {
         let parsed = match self {
             Val::Null => return Ok(None),
             Val::Date(d) => return Ok(Some(d.midnight())),
@@ -308,7 +345,7 @@ impl<'a> Val<'a> {
             Val::Json(text) => {
                 return Json::of_text(text)
                     .moment("DATETIME/TIMESTAMP", SOME_SOURCE, env)?
-                    .to_datetime(env);
+                    .read_datetime(env, sought);
             }
             number => {
                 let moment = match number.to_decimal(env)? {
@@ -327,9 +364,15 @@ impl<'a> Val<'a> {
             }
         };
         match parsed {
-            Some(p) => self.finish_datetime(p, env).map(Some),
+            Some(parsed) => {
+                if parsed.truncated {
+                    let shown = excerpt(&self.to_text());
+                    env.complain(SqlError::truncated_wrong_value(sought.name(), &shown))?;
+                }
+                Ok(Some(parsed.in_zone(env.time_zone)))
+            }
             None => {
-                env.complain(SqlError::incorrect_value("datetime", &excerpt(&self.to_text())))?;
+                env.complain(sought.not_found(self))?;
                 Ok(None)
             }
         }
@@ -344,16 +387,6 @@ impl<'a> Val<'a> {
             return Ok(None);
         }
         Ok(moment)
-    }
-
-    fn finish_datetime(&self, parsed: ParsedDateTime, env: &Conversion) -> Result<DateTime> {
-        if parsed.truncated {
-            env.complain(SqlError::truncated_wrong_value(
-                "datetime",
-                &excerpt(&self.to_text()),
-            ))?;
-        }
-        Ok(parsed.in_zone(env.time_zone))
     }
 
     /// As a date. `None` for NULL and for what is no date, with a complaint.
@@ -380,7 +413,7 @@ impl<'a> Val<'a> {
                 }
                 date
             }
-            other => other.to_datetime(env)?.map(|t| t.date),
+            other => other.read_datetime(env, Sought::Date)?.map(|t| t.date),
         })
     }
 
@@ -448,7 +481,7 @@ pub fn refused_by_mode(date: Date, mode: SqlMode) -> bool {
         || !date.is_zero() && date.has_zero_part() && mode.has(SqlMode::NO_ZERO_IN_DATE)
 }
 
-/// A double in MySQL's display form: the shortest digits that read back the same.
+/// A double in MySQL's display form: the shortest digits that read back the same. Where two such lie as near, the last digit is even.
 pub fn format_double(value: f64) -> String {
     if value == 0.0 {
         // MySQL shows the sign of a negative zero.
@@ -465,7 +498,39 @@ pub fn format_double(value: f64) -> String {
             "inf".to_string()
         };
     }
-    layout(&format!("{value:e}"))
+    let shortest = format!("{value:e}");
+    match significant(&shortest) {
+        // Fewer digits have no neighbour that reads back the same.
+        digits @ 16.. => {
+            let even = format!("{value:.*e}", digits - 1);
+            layout(if even.parse() == Ok(value) {
+                &even
+            } else {
+                &shortest
+            })
+        }
+        _ => layout(&shortest),
+    }
+}
+
+/// A double that becomes a text: one that would be longer than a text of a double may be has an exponent.
+fn double_in_text(value: f64) -> String {
+    const LENGTH_MAX: usize = 22;
+    let plain = format_double(value);
+    if plain.len() <= LENGTH_MAX || value.abs() >= 1.0 {
+        return plain;
+    }
+    let (sign, fraction) = plain.split_once("0.").unwrap_or(("", &plain));
+    let digits = fraction.trim_start_matches('0');
+    let exponent = fraction.len() - digits.len() + 1;
+    let (first, rest) = digits.split_at(1.min(digits.len()));
+    format!("{sign}{first}.{rest}e-{exponent}")
+}
+
+/// How many digits there are in front of the exponent.
+fn significant(scientific: &str) -> usize {
+    let mantissa = scientific.bytes().take_while(|b| *b != b'e');
+    mantissa.filter(u8::is_ascii_digit).count()
 }
 
 /// A value of DOUBLE(M, D): as many digits behind the point as `scale` says, or as [`format_double`] has it where it is
@@ -491,12 +556,7 @@ pub fn format_float(value: f32) -> String {
         return format_double(value as f64);
     }
     let shortest = format!("{value:e}");
-    let digits = shortest
-        .bytes()
-        .take_while(|b| *b != b'e')
-        .filter(u8::is_ascii_digit)
-        .count();
-    if digits <= 6 {
+    if significant(&shortest) <= 6 {
         layout(&shortest)
     } else {
         layout(&format!("{:.5e}", value as f64))

@@ -143,8 +143,7 @@ pub fn default(
         return Err(SqlError::invalid_default(name));
     }
     let Some(value) = literal(written, ty) else {
-        super::default::refuse(written, name)?;
-        return Ok(ColumnDefault::Expression(crate::parse::print::expr(written)));
+        return Err(SqlError::invalid_default(name));
     };
     if value.is_null() {
         if !ty.nullable {

@@ -52,6 +52,8 @@ pub struct BindCtx {
     pub group_concat_max_len: u64,
     /// There is a function `mysql_query_attribute_string`, which a component brings.
     pub query_attributes: bool,
+    /// The parameters are literals of the statement's text, and count as such.
+    pub literals: bool,
     /// Set when a parameter is bound in whose place some literals would be bound otherwise: a text beside a time counts as a
     /// time only if it is wholly one, and a number of two digits beside a YEAR is a year.
     pub depends_on_literals: Cell<bool>,
@@ -76,6 +78,7 @@ impl Default for BindCtx {
             div_precision_increment: 4,
             group_concat_max_len: 1024,
             query_attributes: false,
+            literals: false,
             depends_on_literals: Cell::new(false),
             depends_on_values: Cell::new(false),
             is_unsafe: Cell::new(false),
@@ -416,7 +419,7 @@ pub(crate) fn chain(steps: Vec<Expr>) -> Expr {
 /// A parameter that is a text, beside an integer or a decimal, is the exact number that it begins with: MySQL takes its type from what it
 /// stands beside, not from how a client has sent it, and a double would lose digits of a large number. How many digits it has behind
 /// the point is not known.
-fn exact_parameter(e: Expr, beside: &SqlType) -> Expr {
+fn exact_parameter(e: Expr, beside: &SqlType, bind: &BindCtx) -> Expr {
     static FUNCTION: FuncDef = def(
         "exact_number",
         (1, 1),
@@ -427,7 +430,7 @@ fn exact_parameter(e: Expr, beside: &SqlType) -> Expr {
         },
     );
     let is_exact = beside.is_integer() || beside.kind == TypeKind::Decimal;
-    if !is_exact || !matches!(e.node, Node::Param(_)) || !e.ty.is_string() {
+    if !is_exact || bind.literals || !matches!(e.node, Node::Param(_)) || !e.ty.is_string() {
         return e;
     }
     let ty = SqlType::decimal(MAX_PRECISION, MAX_SCALE).with_nullable(e.ty.nullable);
@@ -436,8 +439,8 @@ fn exact_parameter(e: Expr, beside: &SqlType) -> Expr {
 
 pub(crate) fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
     let (left, right) = (json_as_double(as_number(left)), json_as_double(as_number(right)));
-    let left = exact_parameter(left, &right.ty);
-    let right = exact_parameter(right, &left.ty);
+    let left = exact_parameter(left, &right.ty, bind);
+    let right = exact_parameter(right, &left.ty, bind);
     let (a, b) = (number_kind(&left.ty), number_kind(&right.ty));
     let mut kind = a.max(b);
     if op == ArithOp::Div && kind == NumKind::Int {

@@ -46,6 +46,7 @@ use super::node::{Expr, Node};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
+use tidemark_types::convert::excerpt;
 use tidemark_types::error::memory::{Reservation, check_memory, reserve_memory};
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{Collation, Conversion, SqlType, TimeZone, TypeKind, Val, Warnings};
@@ -171,6 +172,14 @@ pub fn call(name: &str, mut args: Vec<Expr>, bind: &BindCtx) -> Result<Expr> {
 /// Whether any argument can be NULL.
 fn any_nullable(args: &[Expr]) -> bool {
     args.iter().any(|a| a.ty.nullable)
+}
+
+/// Complains that an argument has a value that the function cannot take: error 1411, which shows how the argument is written.
+fn complain_of(kind: &str, arg: &Expr, function: &str, ctx: &EvalCtx) -> Result<()> {
+    let written = super::print::operand(arg, ctx.env);
+    let shown = excerpt(written.as_bytes());
+    ctx.env
+        .complain(SqlError::wrong_value_for_type(kind, &shown, function))
 }
 
 /// Text arguments show their types in their text (BIT, ZEROFILL).

@@ -7,7 +7,6 @@ use super::*;
 use std::fmt::Write;
 use std::net::Ipv6Addr;
 use tidemark_types::Collation;
-use tidemark_types::convert::excerpt;
 
 /// The groups of an IPv6 address.
 const GROUPS: usize = 8;
@@ -21,7 +20,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let written = known!(text(&args[0], ctx)?);
             let address = inet_aton(&written);
             if address.is_none() {
-                complain(&written, "inet_aton", ctx)?;
+                complain_of("string", &args[0], "inet_aton", ctx)?;
             }
             Ok(address.map_or(Val::Null, Val::UInt))
         },
@@ -33,6 +32,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, _, ctx| {
             let n = known!(int(&args[0], ctx)?);
             let Ok(n) = u32::try_from(n) else {
+                complain_of("integer", &args[0], "inet_ntoa", ctx)?;
                 return Ok(Val::Null);
             };
             Ok(Val::string(std::net::Ipv4Addr::from(n).to_string()))
@@ -53,7 +53,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             match ipv6(&written) {
                 Some(address) => Ok(Val::str(&address.octets()).into_owned()),
                 None => {
-                    complain(&written, "inet6_aton", ctx)?;
+                    complain_of("string", &args[0], "inet6_aton", ctx)?;
                     Ok(Val::Null)
                 }
             }
@@ -71,7 +71,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             match <[u8; 16]>::try_from(&*bytes) {
                 Ok(octets) => Ok(Val::string(shown(&Ipv6Addr::from(octets)))),
                 Err(_) => {
-                    complain(&bytes, "inet6_ntoa", ctx)?;
+                    complain_of("string", &args[0], "inet6_ntoa", ctx)?;
                     Ok(Val::Null)
                 }
             }
@@ -106,14 +106,6 @@ fn flag(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
 fn address_text(args: &mut Vec<Expr>, length: u64, bind: &BindCtx) -> Result<SqlType> {
     textual(args, bind);
     Ok(server_text(length, true, bind))
-}
-
-fn complain(written: &[u8], function: &str, ctx: &EvalCtx) -> Result<()> {
-    ctx.env.complain(SqlError::wrong_value_for_type(
-        "string",
-        &excerpt(written),
-        function,
-    ))
 }
 
 /// Short forms leave out the middle: `127.1` is 127.0.0.1.

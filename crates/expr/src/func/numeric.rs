@@ -3,7 +3,7 @@
 use super::digest::random_u64;
 use super::*;
 use crate::bit_bytes::is_bytes;
-use crate::env::RandState;
+use crate::env::{Env, RandState};
 use crate::infer::{decimal_shape, number_kind};
 use crate::node::NumKind;
 use std::collections::hash_map::Entry;
@@ -37,14 +37,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("mod", (2, 2), mod_type, |args, _, ctx| args[0].eval(ctx)),
     def("pow", (2, 2), double_type, |args, _, ctx| {
         let (x, y) = (known!(double(&args[0], ctx)?), known!(double(&args[1], ctx)?));
-        finite(x.powf(y), "pow", args)
+        finite(x.powf(y), "pow", args, ctx.env)
     }),
     def("sqrt", (1, 1), nullable_double, |args, _, ctx| {
         let x = known!(double(&args[0], ctx)?);
         Ok(if x < 0.0 { Val::Null } else { Val::Double(x.sqrt()) })
     }),
     def("exp", (1, 1), double_type, |args, _, ctx| {
-        finite(known!(double(&args[0], ctx)?).exp(), "exp", args)
+        finite(known!(double(&args[0], ctx)?).exp(), "exp", args, ctx.env)
     }),
     def("ln", (1, 1), nullable_double, |args, _, ctx| {
         logarithm(known!(double(&args[0], ctx)?), f64::ln, ctx)
@@ -76,7 +76,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         Ok(Val::Double(known!(double(&args[0], ctx)?).tan()))
     }),
     def("cot", (1, 1), double_type, |args, _, ctx| {
-        finite(1.0 / known!(double(&args[0], ctx)?).tan(), "cot", args)
+        finite(1.0 / known!(double(&args[0], ctx)?).tan(), "cot", args, ctx.env)
     }),
     def("asin", (1, 1), nullable_double, |args, _, ctx| {
         Ok(number(known!(double(&args[0], ctx)?).asin()))
@@ -91,6 +91,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             known!(double(&args[0], ctx)?) * (180.0 / std::f64::consts::PI),
             "degrees",
             args,
+            ctx.env,
         )
     }),
     def("radians", (1, 1), double_type, |args, _, ctx| {
@@ -155,13 +156,13 @@ fn number(x: f64) -> Val<'static> {
     if x.is_nan() { Val::Null } else { Val::Double(x) }
 }
 
-fn finite(x: f64, name: &str, args: &[Expr]) -> Result<Val<'static>> {
+fn finite(x: f64, name: &str, args: &[Expr], env: &Env) -> Result<Val<'static>> {
     if x.is_finite() {
         return Ok(Val::Double(x));
     }
     Err(SqlError::value_out_of_range(
         "DOUBLE",
-        &crate::print::call(name, args),
+        &crate::print::call(name, args, env),
     ))
 }
 
@@ -241,7 +242,7 @@ fn abs<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'
             None => {
                 return Err(SqlError::value_out_of_range(
                     "BIGINT",
-                    &crate::print::call("abs", args),
+                    &crate::print::call("abs", args, ctx.env),
                 ));
             }
         },
@@ -334,7 +335,7 @@ fn rounded<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, round: bool
                 let kind = if ty.unsigned { "BIGINT UNSIGNED" } else { "BIGINT" };
                 return Err(SqlError::value_out_of_range(
                     kind,
-                    &crate::print::call("round", args),
+                    &crate::print::call("round", args, ctx.env),
                 ));
             }
             tidemark_types::convert::int_value(whole, ty.unsigned)

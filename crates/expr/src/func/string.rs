@@ -226,9 +226,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let bytes =
                 unhex(&digits).filter(|bytes| bytes.is_empty() || !(args[0].ty.is_string() && is_wide));
             if bytes.is_none() {
-                let shown = tidemark_types::convert::excerpt(&digits);
-                ctx.env
-                    .complain(SqlError::wrong_value_for_type("string", &shown, "unhex"))?;
+                complain_of("string", &args[0], "unhex", ctx)?;
             }
             Ok(bytes.map_or(Val::Null, Val::string))
         },

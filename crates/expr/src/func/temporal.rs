@@ -3,7 +3,7 @@
 use super::temporal_sum::{beyond, time_digits};
 use super::*;
 use crate::interval::clock;
-use tidemark_types::convert::{excerpt, refused_by_mode};
+use tidemark_types::convert::{no_date, refused_by_mode};
 use tidemark_types::temporal::calendar::{self, DAYS, MONTHS, WeekMode, week, weekday};
 use tidemark_types::temporal::format::{
     FormatKind, format_datetime, format_kind, format_time, formatted_length, parse_by_format,
@@ -40,7 +40,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let is_read = !matches!(value, Val::Date(_) | Val::DateTime(_) | Val::Time(_));
             if refused_by_mode(date, ctx.env.sql_mode) {
                 return match is_read {
-                    true => invalid(&value, ctx),
+                    true => invalid(no_date(&value), ctx),
                     false => Ok(Val::Null),
                 };
             }
@@ -150,7 +150,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let value = args[0].eval(ctx)?;
             let date = known!(value.to_written_date(ctx.env)?);
             if date.month == 0 {
-                return invalid(&value, ctx);
+                return invalid(no_date(&value), ctx);
             }
             let last = calendar::days_in_month(date.year as i64, date.month as i64) as u8;
             Ok(Val::Date(Date { day: last, ..date }))
@@ -160,7 +160,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         let value = args[0].eval(ctx)?;
         let date = known!(value.to_written_date(ctx.env)?);
         if date.has_zero_part() {
-            return invalid(&value, ctx);
+            return invalid(no_date(&value), ctx);
         }
         Ok(Val::Int(date.day_number()))
     }),
@@ -168,7 +168,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         let value = args[0].eval(ctx)?;
         let t = known!(value.to_datetime(ctx.env)?);
         if t.date.has_zero_part() {
-            return invalid(&value, ctx);
+            let shown = excerpt(&value.to_text());
+            return invalid(SqlError::incorrect_value("datetime", &shown), ctx);
         }
         Ok(Val::Int(t.to_micros() / 1_000_000))
     }),
@@ -355,14 +356,13 @@ fn date<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Date>> {
 fn full_date<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Date>> {
     let value = e.eval(ctx)?;
     match value.to_date(ctx.env)? {
-        Some(d) if d.has_zero_part() => invalid(&value, ctx).map(|_| None),
+        Some(d) if d.has_zero_part() => invalid(no_date(&value), ctx).map(|_| None),
         date => Ok(date),
     }
 }
 
-fn invalid<'a>(value: &Val, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
-    ctx.env
-        .complain(SqlError::incorrect_value("datetime", &excerpt(&value.to_text())))?;
+fn invalid<'a>(error: SqlError, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    ctx.env.complain(error)?;
     Ok(Val::Null)
 }
 

@@ -143,7 +143,7 @@ fn digits(e: &Expr, of_text: impl Fn(&[u8]) -> Option<u8>) -> u8 {
 
 /// NULL for a date or time that no type holds, with warning 6527.
 pub(super) fn beyond<'a>(kind: &str, function: &str, args: &[Expr], ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
-    let call = crate::print::call(function, args);
+    let call = crate::print::call(function, args, ctx.env);
     ctx.env.complain(SqlError::moment_out_of_range(kind, &call))?;
     Ok(Val::Null)
 }

@@ -19,7 +19,7 @@ use super::{OutputColumn, Planner, QueryBody, QueryPlan, Recursion};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Expr, Node, Scope, build, check_comparable};
 use crate::parse::ast::{self, CommonTable, Query, SetOp, SetOperand};
-use crate::types::{Collation, ColumnMeta, SqlType, TypeKind};
+use crate::types::{Collation, ColumnMeta, Derivation, SqlType, TypeKind};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -351,7 +351,9 @@ impl Planner<'_> {
         }
         for column in &mut columns {
             if column.ty.kind == TypeKind::Null {
-                column.ty = SqlType::varchar(0, Collation::BINARY);
+                // NULL, whose collation gives way to any other.
+                column.ty = SqlType::varchar(0, Collation::BINARY)
+                    .with_collation(Collation::BINARY, Derivation::Ignorable);
             }
             if column.ty.is_string() && !column.ty.is_member() && column.ty.kind != TypeKind::Json {
                 widen_text(&mut column.ty);

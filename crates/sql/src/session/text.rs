@@ -110,7 +110,9 @@ impl Session {
                 }
                 ready.plan.warn_of_deprecated(&self.state);
                 let values = std::mem::take(&mut self.plans.values);
+                self.state.params_are_literals.set(true);
                 let ran = self.run_ready(&mut ready, &values, next < sql.len(), out);
+                self.state.params_are_literals.set(false);
                 self.plans.values = values;
                 if !matches!(ran, Ok(Ran::Stale)) {
                     if ready.meter.as_ref().is_none_or(Meter::is_stale) {
@@ -195,7 +197,9 @@ impl Session {
     fn run_shaped(&mut self, parsed: &Parsed, more: bool, out: &mut dyn ResultSink) -> Result<bool> {
         self.clear_diagnostics();
         let values = std::mem::take(&mut self.plans.values);
+        self.state.params_are_literals.set(true);
         let result = self.plan_shaped(parsed, &values, more, out);
+        self.state.params_are_literals.set(false);
         self.plans.values = values;
         let Some(ready) = result? else {
             self.plans.refuse();

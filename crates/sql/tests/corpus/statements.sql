@@ -15,3 +15,4 @@ SET SESSION sql_mode = 'ANSI_QUOTES', @x := 1, GLOBAL innodb_lock_wait_timeout =
 /*! SELECT 1 */ ; -- a comment
 SHOW VARIABLES LIKE 'inno%'
 EXPLAIN FORMAT=TREE SELECT 1
+SELECT * FROM JSON_TABLE('[1]', é '$[*]' COLUMNS (a INT PATH é '$')) t

@@ -130,7 +130,13 @@ impl World {
         self.inputs += 1;
         let mut session = match self.session.take() {
             Some(session) => session,
-            None => self.connect("fuzz", Some("d")),
+            None => {
+                // An input may have dropped it.
+                let mut root = self.connect("root", None);
+                root.query(b"CREATE DATABASE IF NOT EXISTS d", &mut Discard)
+                    .unwrap();
+                self.connect("fuzz", Some("d"))
+            }
         };
         *self.running.lock().unwrap() = Some((session.connection_id(), input.to_vec(), Instant::now()));
         let done = session.query(input, out);

@@ -215,6 +215,7 @@ impl Names {
                 Some(number) => format!("(select #{number})"),
                 None => "(select ...)".to_owned(),
             },
+            literals: &[],
         };
         printer.expr(e)
     }

@@ -11,6 +11,8 @@
 //! | 3 | views |
 //! | 4 | generated columns: for each, its position, flags (1 STORED, 2 functional key part) and expression |
 //! | 5 | the type of a column may be an array's (8 of its flags): a part of a multi-valued index |
+//!
+//! The flag of an index that USING BTREE was written (8) has no version: it came with a version of the whole format.
 
 use super::table::{
     CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedColumn, IndexDef, IndexPart,

@@ -340,6 +340,7 @@ impl Parser<'_> {
         } else if self.accept("NULL") {
             column.nullable = Some(true);
         } else if self.accept("DEFAULT") {
+            let is_clock = |e: &Expr| matches!(e, Expr::Function(call) if call.is_current_timestamp());
             column.default = Some(self.default_value(is_clock)?);
         } else if self.accept_all(&["ON", "UPDATE"]) {
             column.on_update = Some(self.simple()?);
@@ -471,10 +472,4 @@ impl Parser<'_> {
         }
         Ok(true)
     }
-}
-
-/// A call of CURRENT_TIMESTAMP or one of its synonyms.
-fn is_clock(expr: &Expr) -> bool {
-    const NAMES: [&str; 4] = ["NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"];
-    matches!(expr, Expr::Function(call) if NAMES.contains(&call.name.as_str()))
 }

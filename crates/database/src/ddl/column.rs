@@ -85,11 +85,7 @@ fn current_timestamp(expr: &Expr) -> Option<u8> {
     let Expr::Function(call) = expr else {
         return None;
     };
-    let clock = matches!(
-        call.name.as_str(),
-        "NOW" | "CURRENT_TIMESTAMP" | "LOCALTIME" | "LOCALTIMESTAMP"
-    );
-    if !clock {
+    if !call.is_current_timestamp() {
         return None;
     }
     match call.args.as_slice() {

@@ -419,6 +419,14 @@ pub struct FunctionCall {
     pub over: Option<Over>,
 }
 
+impl FunctionCall {
+    /// Whether it is CURRENT_TIMESTAMP or one of its synonyms.
+    pub fn is_current_timestamp(&self) -> bool {
+        const NAMES: [&str; 4] = ["NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"];
+        NAMES.contains(&self.name.as_str())
+    }
+}
+
 /// Which of a name's letters the client has written small, the first 64 of them. Names that differ in that alone are the same.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spelling(u64);

@@ -307,7 +307,8 @@ pub(super) fn same<'a>(a: &'a Expr, b: &'a Expr, bind_kind: CmpKind, ctx: &EvalC
     Ok(holds(CmpOp::Eq, bind_kind, &a.eval(ctx)?, &b.eval(ctx)?, ctx.env)? == Some(true))
 }
 
-/// As what FIELD compares its arguments: texts if all are, integers if all are, else doubles. NULL may be among them.
+/// As what FIELD compares its arguments: texts if all are, integers if all are, decimals if all are exact numbers, else doubles. NULL may
+/// be among them.
 pub(super) fn field_kind(args: &[Expr], op: &str, bind: &BindCtx) -> Result<CmpKind> {
     let types: Vec<&SqlType> = args
         .iter()
@@ -324,10 +325,13 @@ pub(super) fn field_kind(args: &[Expr], op: &str, bind: &BindCtx) -> Result<CmpK
             true => CmpKind::Double,
             false => text_cmp_kind(&args[0], arg, op, bind)?,
         };
-        kind = Some(if kind.is_none_or(|kind| kind == next) {
-            next
-        } else {
-            CmpKind::Double
+        kind = Some(match kind {
+            None => next,
+            Some(kind) if kind == next => kind,
+            Some(CmpKind::Int | CmpKind::Decimal) if matches!(next, CmpKind::Int | CmpKind::Decimal) => {
+                CmpKind::Decimal
+            }
+            Some(_) => CmpKind::Double,
         });
     }
     Ok(kind.unwrap_or(CmpKind::Double))

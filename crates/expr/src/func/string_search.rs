@@ -164,11 +164,12 @@ fn search_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType
     Ok(ty.with_collation(collation, derivation))
 }
 
-/// FIELD's comparison is kept in its type: a collation for texts, else whether integers are meant.
+/// FIELD's comparison is kept in its type: a collation for texts, else which numbers are meant.
 fn kind_type(kind: CmpKind, mut ty: SqlType) -> SqlType {
     match kind {
         CmpKind::Str(collation) => ty = ty.with_collation(collation, Derivation::Implicit),
         CmpKind::Int => ty.length = 3,
+        CmpKind::Decimal => ty.length = 5,
         _ => ty.length = 4,
     }
     ty
@@ -178,6 +179,7 @@ fn type_kind(ty: &SqlType) -> CmpKind {
     match ty.length {
         3 => CmpKind::Int,
         4 => CmpKind::Double,
+        5 => CmpKind::Decimal,
         _ => CmpKind::Str(ty.collation),
     }
 }
@@ -202,7 +204,8 @@ fn locate<'a>(
         return Ok(Val::Int(0));
     }
     let start = charset.prefix_len(&haystack, from as usize - 1);
-    let found = match haystack.is_empty() && !needle.is_empty() {
+    // Even what weighs nothing is not found behind the end.
+    let found = match haystack[start..].is_empty() && !needle.is_empty() {
         true => None,
         false => find(&needle, &haystack[start..], ty.collation, ctx)?,
     };

@@ -884,7 +884,9 @@ pub(crate) fn collate(e: Expr, collation: Collation, bind: &BindCtx) -> Result<E
         bind.collation_connection.charset()
     };
     // What a parameter or variable will be is not known yet.
-    let known = e.ty.kind != TypeKind::Null || e.is_constant() || matches!(e.node, Node::Column(_));
+    let mut unknown = false;
+    e.walk(&mut |e| unknown |= matches!(e.node, Node::Param(_) | Node::UserVar(_) | Node::AssignVar(..)));
+    let known = e.ty.kind != TypeKind::Null || !unknown;
     if charset != collation.charset() && known {
         return Err(SqlError::collation_charset_mismatch(
             collation.name(),

@@ -12,11 +12,12 @@ use crate::function::{FuncDef, Volatility, stable};
 use crate::infer::{IN_LIST, common_collation, illegal_mix_of, number_kind, text_cmp_kind};
 use crate::json::is_opaque;
 use crate::node::{CmpOp, Expr, Node, NumKind};
+use tidemark_types::assign;
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::temporal::parse;
 use tidemark_types::{
-    CmpKind, Collation, Date, DateTime, Derivation, SqlMode, SqlType, Time, TimeZone, TypeKind, Val, Value,
-    Warnings,
+    CmpKind, Collation, Conversion, Date, DateTime, Derivation, SqlMode, SqlType, Time, TimeZone, TypeKind,
+    Val, Value, Warnings,
 };
 
 /// Where a comparison stands.
@@ -77,10 +78,20 @@ fn text_comparable(
     let right = exact_literal(right, &left, years, bind);
     let (left_ty, right_ty) = (left.ty.clone(), right.ty.clone());
     let (left, right) = (year_beside(left, &right_ty), year_beside(right, &left_ty));
-    // A literal beside a date or time is one, if it can be read as one.
-    let read = |e: &Expr, other: &Expr| match temporal_literal_beside(e, other, false, bind) {
-        Err(_) if place == Place::OneOfSeveral => Ok(None),
-        read => read,
+    // Among rows that have an order a number beside a date is one, but in a list of rows a date.
+    let ordered = op == IN_LIST && place == Place::Alone;
+    // A constant beside a date or time is one, if it can be read as one.
+    let read = |e: &Expr, other: &Expr| {
+        if ordered && e.ty.is_numeric() {
+            return Ok(None);
+        }
+        if op != IN_LIST && e.ty.is_numeric() && other.is_table_column() {
+            return Ok(stored_in_column(e, other, bind));
+        }
+        match temporal_literal_beside(e, other, false, bind) {
+            Err(_) if place == Place::OneOfSeveral => Ok(None),
+            read => read,
+        }
     };
     let (read_left, read_right) = (read(&left, &right)?, read(&right, &left)?);
     if place != Place::OneOfSeveral {
@@ -92,8 +103,8 @@ fn text_comparable(
     let right = read_right.unwrap_or(right);
     let (left, right) = match place {
         Place::Alone => {
-            let left = as_moment_beside(left, &right);
-            let right = as_moment_beside(right, &left);
+            let left = as_moment_beside(left, &right, bind);
+            let right = as_moment_beside(right, &left, bind);
             (left, right)
         }
         _ => (left, right),
@@ -112,12 +123,18 @@ pub(super) fn of_kind(kind: CmpKind, e: Expr) -> Expr {
 }
 
 /// A text beside a date, both different from row to row. Beside a DATE it is read as one, and its time does not count. What IF, CASE or NULLIF
-/// chooses is NULL if it is no date, where every other text counts as the zero date.
-fn as_moment_beside(text: Expr, other: &Expr) -> Expr {
+/// chooses, if it may be NULL, is so if it is no date; every other text counts as the zero date.
+fn as_moment_beside(text: Expr, other: &Expr, bind: &BindCtx) -> Expr {
     if !(other.ty.has_date() && text.ty.is_string() && varies(&text) && varies(other)) {
         return text;
     }
-    let is_chosen = text.is_choice() || matches!(&text.node, Node::Call(def, _) if def.name == "nullif");
+    let is_nullif = |e: &Expr| matches!(&e.node, Node::Call(def, _) if def.name == "nullif");
+    let is_chosen = text.is_choice() || is_nullif(&text);
+    if is_chosen && text.has_parameter() {
+        // A parameter may be NULL where a literal is not.
+        bind.depends_on_literals.set(true);
+    }
+    let is_chosen = is_chosen && text.ty.nullable;
     match other.ty.kind {
         TypeKind::Date if is_chosen => read_chosen(text, SqlType::date()),
         TypeKind::Date => read_as(text, SqlType::date()),
@@ -245,6 +262,82 @@ fn exact_literal(e: Expr, other: &Expr, years: bool, bind: &BindCtx) -> Expr {
     }
 }
 
+/// A constant as what a column of dates or times keeps of it when it is stored there: a DATE no time, the others the digits that they
+/// have. `None` where there is no such column, and for what cannot be stored.
+fn stored_in_column(e: &Expr, column: &Expr, bind: &BindCtx) -> Option<Expr> {
+    let name = column.name.as_ref().filter(|_| column.is_table_column())?;
+    if !(column.ty.has_date() || column.ty.kind == TypeKind::Time) || varies(e) {
+        return None;
+    }
+    if e.has_parameter() {
+        bind.depends_on_literals.set(true);
+    }
+    let constant = StoredConstant {
+        value: constant(e).filter(|value| !matches!(value, Val::Null | Val::Time(_)))?,
+        ty: column.ty.clone(),
+        column: name.rsplit('`').nth(1).unwrap_or(name).to_string(),
+    };
+    let (complaints, zone) = (Warnings::default(), TimeZone::UTC);
+    let mut env = Conversion::new(&complaints, &zone);
+    env.sql_mode = bind.sql_mode;
+    let kept = constant.kept(&env);
+    if constant.strictly(&env).is_err() || complaints.count() > 0 {
+        bind.dates.borrow_mut().push(DateConstant::Stored(constant));
+    }
+    kept.map(|kept| literal(type_of_value(&kept, bind), kept))
+}
+
+/// A constant that is compared as what a column keeps of it.
+#[derive(Clone, Debug)]
+pub struct StoredConstant {
+    value: Value,
+    /// The type of the column.
+    ty: SqlType,
+    column: String,
+}
+
+impl StoredConstant {
+    /// What the column keeps; `None` if it cannot be stored.
+    fn kept(&self, env: &Conversion) -> Option<Value> {
+        let strictly = self.strictly(env);
+        if strictly.is_ok() || matches!(self.ty.kind, TypeKind::Time | TypeKind::Timestamp) {
+            return strictly.ok();
+        }
+        let complaints = Warnings::default();
+        let stored = self.stored(false, &complaints, env).ok()?;
+        Some(stored).filter(|stored| match stored {
+            Val::Date(date) => !date.is_zero(),
+            Val::DateTime(moment) => !moment.is_zero(),
+            _ => true,
+        })
+    }
+
+    /// The same, and an error if anything but digits or a part that the column does not have would be lost. Those are noted.
+    fn strictly(&self, env: &Conversion) -> Result<Value> {
+        self.stored(true, env.warnings, env)
+    }
+
+    fn stored(&self, strict: bool, warnings: &Warnings, env: &Conversion) -> Result<Value> {
+        // Here zero dates are dates, and so is the 31st of any month.
+        let mode = SqlMode(env.sql_mode.0 & !SqlMode::NO_ZERO_DATE.0 | SqlMode::ALLOW_INVALID_DATES.0);
+        let mut env = Conversion::new(warnings, env.time_zone);
+        (env.sql_mode, env.strict) = (mode, strict);
+        Ok(assign::assign(self.value.clone(), &self.ty, &self.column, &env)?.into_owned())
+    }
+
+    /// Warns of what is lost. What cannot be stored is an error where the statement is strict about what it writes.
+    fn check(&self, ctx: &EvalCtx) -> Result<()> {
+        match self.strictly(ctx.env) {
+            Err(error) if self.kept(ctx.env).is_none() => ctx.env.complain(error),
+            Err(error) => {
+                ctx.env.warnings.warn(error);
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
 /// A literal as the date or time that it is beside `other`. A text beside a date must be one, as in MySQL. Beside a column, or
 /// where `listed` with others, a text may be a time, and a number a date or time; else times count as texts beside a text,
 /// and dates and times as numbers beside a number.
@@ -289,22 +382,32 @@ pub(super) fn temporal_literal_beside(
     Ok(read.map(|value| literal(type_of_value(&value, bind), value)))
 }
 
-/// A text that stands beside a date, known when the statement runs. As a literal, it must be a date.
+/// A constant that stands beside a date, of which there may be something to say when the statement runs.
 #[derive(Clone, Debug)]
-pub struct DateConstant {
-    text: Expr,
-    /// The type of the date.
-    ty: SqlType,
+pub enum DateConstant {
+    /// A text, known only then. As a literal, it must be a date.
+    Text {
+        /// The text.
+        text: Expr,
+        /// The type of the date.
+        ty: SqlType,
+    },
+    /// What a column of dates or times does not keep whole.
+    Stored(StoredConstant),
 }
 
 impl DateConstant {
     /// Error 1525 if the text is no date; 1292 where the statement is strict about what it writes.
     pub fn check(&self, ctx: &EvalCtx) -> Result<()> {
-        match self.text.eval(ctx)? {
+        let (text, ty) = match self {
+            DateConstant::Stored(constant) => return constant.check(ctx),
+            DateConstant::Text { text, ty } => (text, ty),
+        };
+        match text.eval(ctx)? {
             Val::Str(text) if date_of(&text, ctx.env.sql_mode).is_none() => {
                 let shown = tidemark_types::convert::excerpt(&text);
                 ctx.env.fail(SqlError::incorrect_value("datetime", &shown))?;
-                Err(not_temporal(&self.ty, &text))
+                Err(not_temporal(ty, &text))
             }
             _ => Ok(()),
         }
@@ -316,7 +419,7 @@ impl DateConstant {
         let is_text = text.ty.is_string() && !text.ty.is_member() && !other.ty.is_string();
         let is_fixed = text.columns().is_empty() && (later || text.is_constant()) && !is_literal(text);
         let steady = !has_other_source(text);
-        (is_text && other.ty.has_date() && is_fixed && steady).then(|| DateConstant {
+        (is_text && other.ty.has_date() && is_fixed && steady).then(|| DateConstant::Text {
             text: text.clone(),
             ty: other.ty.clone(),
         })
@@ -365,7 +468,11 @@ pub(crate) fn compare_chosen(left: Expr, right: Expr, bind: &BindCtx) -> Result<
 }
 
 fn compare_in(place: Place, op: CmpOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
-    let (kind, left, right) = comparable(place, left, right, op.symbol(), bind)?;
+    let name = match place {
+        Place::Chosen => "nullif",
+        _ => op.symbol(),
+    };
+    let (kind, left, right) = comparable(place, left, right, name, bind)?;
     Ok(compare_as(op, kind, left, right))
 }
 
@@ -489,6 +596,14 @@ pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &Bind
     if exact && e.is_table_column() && is_bound(&low) && is_bound(&high) {
         return between_bounds(e, low, high, negated, bind);
     }
+    // A number beside a date that differs from row to row is one, if the column can store it.
+    let is_date = |bound: &Expr| e.ty.has_date() && bound.ty.has_date() && varies(bound);
+    let beside_date = [is_date(&high), is_date(&low)];
+    let as_date = |bound: Expr, beside_date: bool| match beside_date && bound.ty.is_numeric() {
+        true => stored_in_column(&bound, &e, bind).unwrap_or(bound),
+        false => bound,
+    };
+    let (low, high) = (as_date(low, beside_date[0]), as_date(high, beside_date[1]));
     // A constant beside a column of years is one, whatever the other bound is.
     let years = [&low, &high].map(|bound| constant_year(bound, &e, bind));
     let among_numbers = low.ty.is_numeric() && high.ty.is_numeric();
@@ -639,6 +754,12 @@ fn kind_of_three(operands: [&Expr; 3], bind: &BindCtx) -> Result<CmpKind> {
 
 fn between_bounds(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let place = Place::OneOfSeveral;
+    // Beside a number a DATE is compared with what it would keep of both.
+    let with_number = e.ty.kind == TypeKind::Date && (low.ty.is_numeric() || high.ty.is_numeric());
+    let [low, high] = [low, high].map(|bound| match with_number && !bound.ty.is_numeric() {
+        true => stored_in_column(&bound, &e, bind).unwrap_or(bound),
+        false => bound,
+    });
     let (low_kind, value, low) = text_comparable(place, e.clone(), low, "between", bind)?;
     let (high_kind, value_too, high) = text_comparable(place, e, high, "between", bind)?;
     // Where the two bounds want the value as different things, the comparison is two.

@@ -313,6 +313,11 @@ impl Planner<'_> {
             })?;
             steps.push(planned);
         }
+        // All rows are texts of the same column, which is asked only when each query is known to be right.
+        let is_mix = |column: &OutputColumn| check_comparable(&column.ty, "UNION").is_err();
+        if columns.iter().any(is_mix) {
+            return Err(SqlError::illegal_mix_many("UNION"));
+        }
         let body = QueryBody::Recursive(Recursion {
             working,
             all: parts.all,
@@ -336,13 +341,6 @@ impl Planner<'_> {
         let mut columns: Vec<OutputColumn> = seed.columns.iter().map(OutputColumn::copy).collect();
         for (column, name) in columns.iter_mut().zip(&table.columns) {
             column.name.clone_from(name);
-        }
-        // The rows that follow are texts of the same column.
-        if columns
-            .iter()
-            .any(|column| check_comparable(&column.ty, "UNION").is_err())
-        {
-            return Err(SqlError::illegal_mix_many("UNION"));
         }
         if let QueryBody::Select(select) = &seed.body {
             for (column, e) in columns.iter_mut().zip(&select.output) {

@@ -293,6 +293,11 @@ fn as_date(value: &Val, env: &Env) -> Option<DateTime> {
         }
         Val::Int(n) => number_as_date(*n as i128, env),
         Val::UInt(n) => number_as_date(*n as i128, env),
+        Val::Double(n) if n.fract() == 0.0 => number_as_date(*n as i128, env),
+        // With a point, only in the lengths of a date.
+        Val::Decimal(d) if d.truncate(0) == *d && matches!(d.integer_digits(), 6 | 8) => {
+            number_as_date(d.trunc_to_i128()?, env)
+        }
         _ => None,
     }
 }

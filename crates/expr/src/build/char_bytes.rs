@@ -1,7 +1,7 @@
 //! CHAR: the bytes of numbers. `CHAR(… USING charset)` makes them a text of that set, and fills the bytes of each number up to a
 //! character of it.
 
-use super::{BindCtx, as_number, json_as_double};
+use super::{BindCtx, as_number, json_as_double, whole_seconds};
 use crate::env::EvalCtx;
 use crate::function::{FuncDef, MANY, def};
 use crate::node::Expr;
@@ -23,7 +23,7 @@ pub(crate) fn char_in_units(unit: u32) -> &'static FuncDef {
 /// Four bytes for each number, at most.
 pub(crate) fn char_type(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
     for arg in std::mem::take(args) {
-        args.push(json_as_double(as_number(arg)));
+        args.push(json_as_double(whole_seconds(as_number(arg))));
     }
     Ok(SqlType::varbinary(args.len() as u32 * 4).literal())
 }

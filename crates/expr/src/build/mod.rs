@@ -584,7 +584,10 @@ pub(crate) fn bit_not(e: Expr) -> Expr {
 
 /// An operand of which the bits count.
 pub(crate) fn as_bits(e: Expr) -> Expr {
-    sum_as_double(json_as(as_integer(as_number(e)), SqlType::bigint()))
+    sum_as_double(json_as(
+        as_integer(whole_seconds(as_number(e))),
+        SqlType::bigint(),
+    ))
 }
 
 /// IF and CASE where an integer is wanted: that of the branch, which a decimal or double in common with others may not hold.
@@ -597,6 +600,29 @@ pub(crate) fn as_integer(mut e: Expr) -> Expr {
         e.ty = SqlType::bigint_unsigned().with_nullable(e.ty.nullable);
     }
     e
+}
+
+/// A Unix time where an integer is wanted is not rounded.
+pub(crate) fn whole_seconds(mut e: Expr) -> Expr {
+    static FUNCTION: FuncDef = def(
+        "whole_seconds",
+        (1, 1),
+        |_, _| Ok(SqlType::bigint()),
+        |args, _, ctx| match args[0].eval(ctx)? {
+            Val::Decimal(d) => Ok(Val::Decimal(d.truncate(0))),
+            value => Ok(value),
+        },
+    );
+    if e.is_choice() {
+        e.each_branch(whole_seconds);
+        return e;
+    }
+    match &e.node {
+        Node::Call(def, _) if def.name == "unix_timestamp" && e.ty.kind == TypeKind::Decimal => {
+            expr(e.ty.clone(), Node::Call(&FUNCTION, vec![e]))
+        }
+        _ => e,
+    }
 }
 
 /// `escape` is the ESCAPE clause; the default is a backslash (none under NO_BACKSLASH_ESCAPES).
@@ -765,6 +791,7 @@ pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
         _ => e,
     };
     let e = match ty.kind {
+        _ if ty.is_integer() && !ty.unsigned => as_integer(whole_seconds(as_number(e))),
         _ if ty.is_integer() => as_integer(as_number(e)),
         _ if ty.is_numeric() => sum_as_double(as_number(e)),
         // The bits of a BIT are bytes in a document, of which the type is known; a year is a number.

@@ -197,7 +197,7 @@ fn arctan<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<V
 
 fn bit_count_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     let arg = std::mem::replace(&mut args[0], build::null());
-    args[0] = build::as_integer(arg);
+    args[0] = build::as_integer(build::whole_seconds(arg));
     number_int(args, bind)
 }
 

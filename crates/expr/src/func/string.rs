@@ -203,6 +203,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             if !args[0].ty.is_numeric() {
                 textual(args, bind);
             }
+            let arg = args.remove(0);
+            args.push(build::whole_seconds(arg));
             let length = match args[0].ty.is_numeric() {
                 true => 16,
                 false => byte_length(&args[0].ty) * 2,

@@ -240,7 +240,12 @@ fn months_between(a: DateTime, b: DateTime) -> i64 {
 
 fn timestampadd_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     let unit = unit_of(&args[0], "timestampadd")?;
-    let sum = build::date_add(args[2].clone(), args[1].clone(), unit, false, bind)?;
+    // Its operands are those of the sum that it is.
+    let sum = build::date_add(args.remove(2), args.remove(1), unit, false, bind)?;
+    if let Node::DateAdd { args: operands, .. } = sum.node {
+        let [date, amount] = *operands;
+        args.extend([amount, date]);
+    }
     Ok(sum.ty)
 }
 

@@ -213,12 +213,12 @@ def run(name: str, seed: int, options, ours: Address, report: Report, counted: t
             if differences == options.differences:
                 break
             why = "reported"
-        if not sql.startswith(("SELECT", "WITH")):
-            if why is None:
-                played.append(sql)
-            else:
-                for statement in ["ROLLBACK", *SETUP, *played]:
-                    pair.ask(statement)
+        changes = not sql.startswith(("SELECT", "WITH"))
+        if why is None and changes:
+            played.append(sql)
+        elif why == "reported" or why and changes:
+            for statement in ["ROLLBACK", *SETUP, *played]:
+                pair.ask(statement)
     if not differences:
         report.ok(f"{name}/{seed}")
     pair.close()

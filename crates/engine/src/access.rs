@@ -6,11 +6,10 @@
 use crate::error::Result;
 use crate::failpoint;
 use crate::ids::IndexNo;
-use crate::kernel::Counter;
 use crate::lock::DuplicateLock;
 use crate::schema::{Datum, RowBuf};
-use crate::striped;
 use crate::table::{Action, Flow, Keep, RangeScan, Read, RowView, Table, TableUsage};
+use crate::tally::{self, Event};
 use crate::transaction::Transaction;
 
 impl Table {
@@ -26,9 +25,8 @@ impl Table {
         let mut txn = txn.txn();
         let found = self.get_row(&mut txn, index, key, read, f)?;
         if found {
-            let thread = striped::this_thread();
-            txn.kernel.counters.add_in(thread, Counter::RowsRead, 1);
-            self.usage.read_in(thread, index);
+            tally::count(Event::RowRead, 1);
+            self.usage.read(Some(index), 1);
         }
         Ok(found)
     }

@@ -11,7 +11,7 @@ use crate::disk::overlay::Overlay;
 use crate::disk::real::RealDisk;
 use crate::error::{Error, Result};
 use crate::ids::{Isolation, Lsn, PAGE_SIZE, TableId, TxnId};
-use crate::kernel::{Counter, HistoryExcess, HistoryLimits, Kernel, ViewInfo};
+use crate::kernel::{HistoryExcess, HistoryLimits, Kernel, ViewInfo};
 use crate::lock::{DeadlockInfo, LockInfo, LockWaitInfo, TransactionInfo};
 use crate::log::OnFailure;
 use crate::mvcc::HotRow;
@@ -202,13 +202,13 @@ pub struct Status {
     pub row_lock_time_max_ms: u64,
     /// Deadlocks found.
     pub deadlocks: u64,
-    /// Rows shown by consistent reads.
+    /// Rows shown by consistent reads, in the whole process.
     pub rows_read: u64,
-    /// Rows inserted.
+    /// Rows inserted, in the whole process.
     pub rows_inserted: u64,
-    /// Rows updated.
+    /// Rows updated, in the whole process.
     pub rows_updated: u64,
-    /// Rows deleted.
+    /// Rows deleted, in the whole process.
     pub rows_deleted: u64,
 }
 
@@ -470,8 +470,8 @@ impl Engine {
             open_views: mvcc.views.open_count() as u64,
             oldest_view: mvcc.oldest_view(),
             active_writers: mvcc.writers.count(),
-            commits: kernel.counters.sum(Counter::Commits),
-            rollbacks: kernel.counters.sum(Counter::Rollbacks),
+            commits: tally::sum(Event::Commit),
+            rollbacks: tally::sum(Event::Rollback),
             history_length: mvcc.queue.transactions(),
             history_age_s: history_age(kernel),
             version_bytes: kernel.version_bytes(),
@@ -483,10 +483,10 @@ impl Engine {
             row_lock_time_ms: count(&kernel.locks.stats.wait_ms),
             row_lock_time_max_ms: count(&kernel.locks.stats.wait_ms_max),
             deadlocks: count(&kernel.locks.stats.deadlocks),
-            rows_read: kernel.counters.sum(Counter::RowsRead),
-            rows_inserted: kernel.counters.sum(Counter::RowsInserted),
-            rows_updated: kernel.counters.sum(Counter::RowsUpdated),
-            rows_deleted: kernel.counters.sum(Counter::RowsDeleted),
+            rows_read: tally::sum(Event::RowRead),
+            rows_inserted: tally::sum(Event::RowInserted),
+            rows_updated: tally::sum(Event::RowUpdated),
+            rows_deleted: tally::sum(Event::RowDeleted),
         }
     }
 

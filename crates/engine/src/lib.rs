@@ -124,7 +124,7 @@ mod undo;
 
 pub(crate) use tidemark_pages::tally::{self, Event};
 pub use tidemark_pages::{COUNTED, Tick, disk, failpoint, prefetch, waits};
-pub(crate) use tidemark_pages::{log, pool, store, threads, tree};
+pub(crate) use tidemark_pages::{log, pool, recent_unix_micros, store, threads, tree};
 
 pub use backup::{Copied, Until};
 pub use build::{BuildProgress, BuildStage, OnlineBuild};

@@ -18,7 +18,6 @@
 use crate::COUNTED;
 use crate::tally;
 use crossbeam_utils::CachePadded;
-use std::marker::PhantomData;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,21 +29,6 @@ const SHARED: usize = OWN / BLOCK;
 const LINE: usize = 16;
 
 type Line = CachePadded<[AtomicU64; LINE]>;
-
-/// The stripe of a thread, which cannot leave it: the thread alone adds there.
-#[derive(Clone, Copy)]
-pub(crate) struct OwnStripe(usize, PhantomData<*const ()>);
-
-/// That of this thread; one that is shared if the thread is about to end.
-#[inline]
-pub(crate) fn this_thread() -> OwnStripe {
-    let number = if COUNTED {
-        tally::own_number().unwrap_or(OWN)
-    } else {
-        0
-    };
-    OwnStripe(number, PhantomData)
-}
 
 /// Counters by number, in a stripe for each thread.
 pub(crate) struct Striped {
@@ -66,16 +50,11 @@ impl Striped {
     /// Adds to a counter.
     #[inline]
     pub fn add(&self, counter: usize, more: u64) {
-        self.add_in(this_thread(), counter, more);
-    }
-
-    /// Adds to a counter, for [this thread](this_thread).
-    #[inline]
-    pub fn add_in(&self, thread: OwnStripe, counter: usize, more: u64) {
         if !COUNTED {
             return;
         }
-        let number = thread.0;
+        // A thread that is about to end may have given its number back, and shares a stripe.
+        let number = tally::own_number().unwrap_or(OWN);
         if number < OWN {
             let own = self.counter(number / BLOCK, number, counter);
             // This thread alone adds. Relaxed: a count says nothing about other memory.

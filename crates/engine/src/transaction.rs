@@ -10,11 +10,12 @@
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::{Isolation, Lsn, TxnId};
-use crate::kernel::{Counter, Kernel};
+use crate::kernel::Kernel;
 use crate::lock::{Interrupt, LockMode, LockWait, LockWaitInfo};
 use crate::log::TxnNote;
 use crate::mvcc::TidePoint;
 use crate::table::Table;
+use crate::tally::{self, Event};
 use crate::txn::{RowCounts, Txn, TxnContext};
 use crate::undo;
 use std::sync::Arc;
@@ -199,7 +200,7 @@ impl Transaction {
             mtr.note(TxnNote::Commit { txn: id });
             let lsn = mtr.commit_with(|end| kernel.mvcc.end(id, end));
             txn.end(lsn.end);
-            kernel.counters.add(Counter::Commits, 1);
+            tally::count(Event::Commit, 1);
             kernel.store.log().wait_durable(lsn.end)?;
             if kernel.mvcc.txns.settled() == id || id.0.is_multiple_of(16) {
                 kernel.mvcc.txns.settle(kernel.mvcc.tide());
@@ -310,7 +311,7 @@ fn roll_back(core: &Core, context: &mut TxnContext) -> Result<()> {
         context.owner.broken.store(true, Ordering::Relaxed);
         undo::undo_to(core, context, Lsn::ZERO, false)?;
         ended = undo::log_rolled_back(kernel, context.id)?;
-        kernel.counters.add(Counter::Rollbacks, 1);
+        tally::count(Event::Rollback, 1);
     }
     Txn::new(kernel, context).end(ended);
     Ok(())

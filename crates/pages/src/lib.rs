@@ -73,7 +73,7 @@ pub mod waits;
 
 pub use error::{Error, Result};
 pub use prefetch::prefetch;
-pub use tick::Tick;
+pub use tick::{Tick, recent_unix_micros};
 
 /// Waits, statements, pages and rows are counted, in this crate and in those above. False in builds of the feature `uncounted`
 /// alone, which measure what that costs.

@@ -1,4 +1,5 @@
-//! Counts of what happens so often that a locked instruction for each would show: page requests, page changes, log records.
+//! Counts of what happens so often that a locked instruction for each would show: page requests, page changes, log records, and of
+//! the floors above rows and ends of transactions.
 //!
 //! Each thread adds to a slot of its own with a plain load and store. A slot outlives its thread: the next thread that begins takes
 //! it over with what it has counted, so a sum over all slots has each count once, and there are never more slots than there
@@ -18,28 +19,42 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum Event {
     /// A page was asked of the pool.
     PageRequest,
-    /// A mini-transaction has changed a page.
-    PageChange,
+    /// A row was shown by a consistent read.
+    RowRead,
     /// A record went into the log.
     LogRecord,
+    /// A mini-transaction has changed a page.
+    PageChange,
+    /// A transaction that has written was committed.
+    Commit,
+    /// A row was inserted.
+    RowInserted,
+    /// A row was updated.
+    RowUpdated,
+    /// A row was deleted.
+    RowDeleted,
+    /// A transaction that has written was rolled back.
+    Rollback,
     /// A page was taken into use.
     PageCreated,
 }
 
-const EVENTS: usize = 4;
+const EVENTS: usize = Event::PageCreated as usize + 1;
 
 type Slot = CachePadded<Numbered>;
 
+/// The most frequent events lie in one cache line with the number.
+#[repr(C)]
 struct Numbered {
-    counts: [AtomicU64; EVENTS],
     number: usize,
+    counts: [AtomicU64; EVENTS],
 }
 
 impl Numbered {
     const fn new(number: usize) -> Numbered {
         Numbered {
-            counts: [const { AtomicU64::new(0) }; EVENTS],
             number,
+            counts: [const { AtomicU64::new(0) }; EVENTS],
         }
     }
 }
@@ -78,7 +93,7 @@ thread_local! {
 
 /// Counts one event of this thread.
 #[inline]
-pub(crate) fn count(event: Event, more: u64) {
+pub fn count(event: Event, more: u64) {
     if !COUNTED {
         return;
     }

@@ -1,6 +1,6 @@
-//! Readings of the system's monotonic clock as plain numbers of nanoseconds, for what is timed with every statement.
+//! Readings of the system's clocks as plain numbers, for what is timed with every statement.
 //!
-//! It is the clock of `std::time::Instant`. An `Instant` is a pair of seconds and nanoseconds whose difference is checked and carried;
+//! A tick is of the clock of `std::time::Instant`. An `Instant` is a pair of seconds and nanoseconds whose difference is checked and carried;
 //! a tick is one word, which costs a subtraction to compare and a store to keep.
 
 use std::time::Duration;
@@ -12,16 +12,8 @@ pub struct Tick(u64);
 impl Tick {
     /// This one.
     #[inline]
-    #[allow(unsafe_code)]
     pub fn now() -> Tick {
-        let mut time = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: the call writes to the time that it is given, and keeps nothing.
-        let read = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-        // It fails for a clock that the system does not have, and each has this one.
-        debug_assert_eq!(read, 0);
+        let time = read(libc::CLOCK_MONOTONIC);
         Tick(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
 
@@ -43,10 +35,47 @@ impl Tick {
     }
 }
 
+/// The time of day as the system's last timer interrupt had it, some milliseconds ago, in microseconds since 1970 UTC: for a fraction of what
+/// reading the clock takes.
+#[inline]
+pub fn recent_unix_micros() -> u64 {
+    let time = read(libc::CLOCK_REALTIME_COARSE);
+    time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1000
+}
+
+#[inline]
+#[allow(unsafe_code)]
+fn read(clock: libc::clockid_t) -> libc::timespec {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the call writes to the time that it is given, and keeps nothing.
+    let read = unsafe { libc::clock_gettime(clock, &mut time) };
+    // It fails for a clock that the system does not have, and each has these.
+    debug_assert_eq!(read, 0);
+    time
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
+    use std::time::{Instant, SystemTime};
+
+    #[test]
+    fn the_recent_time_of_day_is_recent() {
+        let now = || {
+            SystemTime::now()
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .unwrap()
+                .as_micros() as u64
+        };
+        let (before, recent, after) = (now(), recent_unix_micros(), now());
+        assert!(
+            recent <= after && recent + 1_000_000 > before,
+            "{recent} between {before} and {after}"
+        );
+    }
 
     #[test]
     fn ticks_pass_as_instants_do() {

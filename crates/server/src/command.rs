@@ -9,7 +9,7 @@ use crate::params::{Received, Statement};
 use crate::reply;
 use crate::results::{BinaryResults, TextResults};
 use crate::wire::Fields;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::mem;
 use tidemark_sql::{OkInfo, Session, SqlError, command, status};
 
@@ -48,7 +48,8 @@ pub enum Next {
 /// What the server keeps for a client between commands, beside its session.
 #[derive(Default)]
 pub struct Commands {
-    statements: HashMap<u32, Statement>,
+    /// By numbers that the session has given.
+    statements: FxHashMap<u32, Statement>,
     received: Received,
 }
 

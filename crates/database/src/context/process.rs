@@ -7,13 +7,13 @@ use crate::accounts::Encryption;
 use crate::parse::conceal;
 use crate::statements::accounts::{self, AccountSums, Kinds};
 use crate::statements::errors::OwnErrors;
-use crate::statements::history::{Ended, History, Place, Said};
+use crate::statements::history::{Ended, History, OwnTransaction, Place, Said};
 use crate::statements::long::{LongStatement, Told};
 use crate::statements::prepared::Instance;
 use crate::statements::setup::{Consumer, Instrument, Watched};
 use crate::statements::stages::{Running, Stage, Stages};
-use crate::statements::transactions::{Begun, Over, Transactions};
-use parking_lot::Mutex;
+use crate::statements::transactions::{Begun, Over, TransactionEvent, Transactions};
+use parking_lot::{Mutex, MutexGuard};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -113,6 +113,9 @@ impl Current {
     /// [`Process::end`], through which each statement goes; the other callers are rare.
     #[inline(always)]
     fn end_events(&mut self, now: Tick, over: Option<&Over>, told: Told) {
+        if self.history.has_transactions() {
+            self.settle_transactions();
+        }
         if self.stages.running.is_some() {
             self.stages.end(now, told);
         }
@@ -121,6 +124,27 @@ impl Current {
             self.transactions
                 .end((over, now), || (history.id_within(), history.next_id()), told);
         }
+    }
+
+    /// The transactions that are kept with the last statements become events.
+    #[cold]
+    fn settle_transactions(&mut self) {
+        let recent = &mut self.transactions.recent;
+        self.history
+            .take_transactions(|event| *recent.slot(true, TransactionEvent::none) = event);
+    }
+
+    /// What is told of a statement that was a transaction of its own, if that may be kept with it.
+    #[inline(always)]
+    fn own_transaction(&self, over: Option<&Over>, told: Told) -> Option<OwnTransaction> {
+        let over = over.filter(|_| told.collected.is_usual())?;
+        let (_, isolation, read_only) = over.alone?;
+        let may_be_kept = self.history.may_have_transaction() && self.stages.running.is_none();
+        may_be_kept.then_some(OwnTransaction {
+            isolation,
+            read_only,
+            committed: over.committed,
+        })
     }
 
     /// Keeps a statement that is over, with its own text if it is said where that is, else with what it is the last statement of.
@@ -354,9 +378,6 @@ impl Process {
         if COUNTED {
             self.counters.approach();
             current.history.recent.approach();
-            if current.transaction.is_none() {
-                current.transactions.recent.approach();
-            }
         }
         now
     }
@@ -390,15 +411,26 @@ impl Process {
         current.command = "Sleep";
         current.since = now;
         current.running = false;
-        current.end_events(now, over, told);
-        match ended {
-            Some((ended, prepared)) => {
+        match (ended, current.own_transaction(over, told)) {
+            (Some((ended, prepared)), Some(own)) => {
+                current.transactions.count(own.read_only, ended.figures.nanos);
+                ended.own_transaction = Some(own);
+                let said = prepared.map_or(Said::Here(&mut current.statement), Said::Prepared);
+                let txn = over.and_then(|over| over.txn);
+                current.history.add_with_transaction(ended, said, txn);
+                ended.own_transaction = None;
+            }
+            (Some((ended, prepared)), None) => {
+                current.end_events(now, over, told);
                 current.keep(ended, prepared.map(Said::Prepared), told);
                 if told.collected.has(Consumer::StatementsHistoryLong) {
                     self.tell_long(current, told);
                 }
             }
-            None => current.history.pass_within(),
+            (None, _) => {
+                current.end_events(now, over, told);
+                current.history.pass_within();
+            }
         }
         self.forget_interrupt();
     }
@@ -408,7 +440,7 @@ impl Process {
     pub fn end_one_of_several(&self, ended: &mut Ended, text: &[u8], told: Told) {
         let kept = text.len().min(crate::statements::history::TEXT_LENGTH_MAX);
         let mut text = text[..kept].to_vec();
-        let current = &mut *self.current.lock();
+        let current = &mut *self.look();
         current.keep(ended, Some(Said::Here(&mut text)), told);
         if told.collected.has(Consumer::StatementsHistoryLong) {
             self.tell_long(current, told);
@@ -438,9 +470,18 @@ impl Process {
 
     /// Shows the current state to `f`, with the last statements and their texts.
     pub fn with_statements<T>(&self, f: impl FnOnce(&Current) -> T) -> T {
-        let current = &mut *self.current.lock();
+        let current = &mut *self.look();
         self.settle(&mut current.history);
         f(current)
+    }
+
+    /// The current state for somebody who looks at it, with the last transactions.
+    fn look(&self) -> MutexGuard<'_, Current> {
+        let mut current = self.current.lock();
+        if current.history.has_transactions() {
+            current.settle_transactions();
+        }
+        current
     }
 
     /// Notes the end of a transaction, before its statement's.
@@ -497,7 +538,7 @@ impl Process {
 
     /// Changes what is kept of its events.
     pub fn with_events(&self, f: impl FnOnce(&mut Current)) {
-        f(&mut self.current.lock());
+        f(&mut self.look());
     }
 
     /// What was to interrupt the last statement is no concern of the next, unless the session is killed for good.
@@ -572,7 +613,7 @@ impl Process {
 
     /// Shows the current state to `f`.
     pub fn with_current<T>(&self, f: impl FnOnce(&Current) -> T) -> T {
-        f(&self.current.lock())
+        f(&self.look())
     }
 }
 
@@ -620,22 +661,89 @@ mod tests {
     use super::*;
     use crate::statements::long::LongHistory;
     use crate::statements::setup::Setup;
+    use tidemark_testing::Random;
+
+    fn process(interrupt: &Arc<Interrupt>) -> Process {
+        Process::new(1, "u", "h".to_owned(), 1, Arc::clone(interrupt), None)
+    }
+
+    fn told<'a>(setup: &'a Setup, long: &'a LongHistory) -> Told<'a> {
+        Told {
+            session: 1,
+            setup,
+            collected: setup.collected(Watched::FULLY),
+            long,
+        }
+    }
 
     fn end(process: &Process) {
         let (setup, long) = (Setup::new(1), LongHistory::default());
-        let told = Told {
-            session: process.id,
-            setup: &setup,
-            collected: setup.collected(Watched::FULLY),
-            long: &long,
-        };
-        process.end(Tick::now(), None, None, told);
+        process.end(Tick::now(), None, None, told(&setup, &long));
+    }
+
+    /// What is shown of the last transactions.
+    fn transactions(process: &Process) -> String {
+        process.with_current(|current| {
+            format!("{:?}", current.transactions.recent.history().collect::<Vec<_>>())
+        })
+    }
+
+    /// Of two sessions that do the same, one keeps transactions of one statement with the statement, and one does not, since the history
+    /// of all sessions is to have them. Whoever looks, at whatever moment, sees the same of both.
+    #[test]
+    fn transactions_kept_with_their_statements_are_shown_as_others() {
+        let interrupt = Arc::default();
+        let (usual, apart) = (process(&interrupt), process(&interrupt));
+        let setups = [Setup::new(1), Setup::new(1)];
+        setups[1].switch(Consumer::TransactionsHistoryLong, true);
+        let long = LongHistory::default();
+        let mut random = Random::new(5);
+        let mut at = Tick::default();
+        for number in 1..20_000 {
+            let began = at;
+            at = Tick::now();
+            let over = |alone| Over {
+                txn: NonZeroU64::new(number % 3 * number),
+                committed: number % 5 > 0,
+                alone,
+            };
+            let is_kept = !random.one_in(20);
+            // Stretches of autocommitted statements, with others between them.
+            let kind = random.below(if number / 40 % 2 == 0 { 40 } else { 4 });
+            let looks = random.one_in(30);
+            for (process, setup) in [&usual, &apart].into_iter().zip(&setups) {
+                let told = told(setup, &long);
+                process.begin("Query", b"", Some(began));
+                let over = match kind {
+                    0 => None,
+                    1 => {
+                        process.open_transaction(Isolation::ReadCommitted, true);
+                        None
+                    }
+                    2 => Some(over(None)),
+                    _ => Some(over(Some((began, Isolation::RepeatableRead, number % 2 == 0)))),
+                };
+                let mut ended = Ended::none();
+                ended.began = began;
+                ended.figures.nanos = at.nanos_since(began);
+                let kept = is_kept.then_some((&mut ended, None));
+                process.end(at, kept, over.as_ref(), told);
+                if looks && number % 2 == 0 {
+                    process.with_events(|current| current.history.recent.forget_history());
+                }
+            }
+            if looks {
+                assert_eq!(transactions(&usual), transactions(&apart), "{number}");
+            }
+        }
+        let sums = |process: &Process| process.with_current(|current| current.transactions.sums);
+        assert_eq!(sums(&usual), sums(&apart));
     }
 
     #[test]
     fn an_idle_session_loses_nothing_to_kill_query() {
         let interrupt = Arc::new(Interrupt::default());
-        let process = Process::new(1, "u", "h".to_owned(), 1, Arc::clone(&interrupt), None);
+        let process = process(&interrupt);
         process.kill(true);
         assert!(!process.is_interrupted());
         process.begin("Query", b"SELECT 1", None);

@@ -58,7 +58,7 @@ impl Rows<'_> {
         self.show(&Shown {
             thread,
             id: event.id,
-            transaction: event.transaction,
+            transaction: event.transaction(),
             over: true,
             name: &event_name(ended.kind),
             began: ended.began,

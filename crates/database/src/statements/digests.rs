@@ -181,7 +181,7 @@ impl Local {
     }
 
     /// Counts a statement. To be called by the owner's thread alone.
-    #[inline]
+    #[inline(always)]
     fn add(&self, figures: &Figures, now_micros: i64) -> Added {
         let len = self.pending_len.load(Ordering::Relaxed);
         // The owner adds them up as soon as there are so many, so there is room for one.
@@ -466,7 +466,7 @@ impl Meter {
 
     /// Counts a statement that began at a moment, in microseconds since 1970 UTC. Its text, passwords and all, is looked at if it is to
     /// be the example of its kind. To be called by the owner's thread alone.
-    #[inline]
+    #[inline(always)]
     pub fn add(&self, figures: &Figures, now_micros: i64, text: &[u8]) {
         let (digest, local) = (&*self.digest, &*self.local);
         match local.add(figures, now_micros) {

@@ -6,18 +6,35 @@
 //! number, and the text is looked up [before anybody reads](History::settle), or when the prepared statement goes. The text of
 //! others comes in the buffer that it was received in, which changes places with that of the event that is forgotten.
 //! Texts beyond [`TEXT_LENGTH_MAX`] are kept up to there.
+//!
+//! A statement that was a transaction by itself has that transaction's beginning, its end and all but all that there is to tell of it. So
+//! the transaction's event is not written: the slot says that there was one ([`OwnTransaction`]), and the event is made [when somebody
+//! reads](History::take_transactions), or when a statement comes that was not one. Until then each statement that comes was
+//! a transaction, so a slot that is used again has one that is beyond the size of the transactions' history, too.
 
 use super::figures::Figures;
 use super::recent::Recent;
+use super::transactions::{Begun, TransactionEvent};
 use crate::error::SqlError;
 use crate::parse::conceal;
 use std::borrow::Cow;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use tidemark_engine::Tick;
+use tidemark_engine::{Isolation, Tick};
 
 /// Bytes of a text that are kept: `performance_schema_max_sql_text_length`.
 pub const TEXT_LENGTH_MAX: usize = 1024;
+
+/// What a transaction was that was one statement, beside what the statement was.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnTransaction {
+    /// Its level.
+    pub isolation: Isolation,
+    /// It might not write.
+    pub read_only: bool,
+    /// It was committed, not rolled back.
+    pub committed: bool,
+}
 
 /// A statement that is over, but for its text.
 #[derive(Clone, Debug)]
@@ -31,6 +48,8 @@ pub struct Ended {
     pub began: Tick,
     /// Whether it answered with rows.
     pub has_rows: bool,
+    /// The transaction that it was, while there is no event of that.
+    pub own_transaction: Option<OwnTransaction>,
     /// Why it failed.
     pub error: Option<Box<SqlError>>,
     /// What it did.
@@ -45,6 +64,7 @@ impl Ended {
             digest: 0,
             began: Tick::default(),
             has_rows: false,
+            own_transaction: None,
             error: None,
             figures: Figures::default(),
         }
@@ -73,6 +93,7 @@ impl Ended {
         self.digest = other.digest;
         self.began = other.began;
         self.has_rows = other.has_rows;
+        self.own_transaction = other.own_transaction;
         self.figures.copy(&other.figures);
     }
 }
@@ -83,8 +104,9 @@ impl Ended {
 pub struct Event {
     /// Counts the session's events from 1 on.
     pub id: u64,
-    /// The number of the transaction that it ran in, if that was open before it.
-    pub transaction: Option<NonZeroU64>,
+    /// The number of the transaction that it ran in, if that was open before it; while it has a [transaction of its
+    /// own](Ended::own_transaction), the engine's number for that.
+    transaction: Option<NonZeroU64>,
     /// The number of the prepared statement that has its text, until it is [settled](History::settle).
     prepared: Option<NonZeroU64>,
     /// What it was and did.
@@ -105,6 +127,25 @@ impl Event {
             ended: Ended::none(),
             text: Vec::new(),
         }
+    }
+
+    /// The number of the transaction that it ran in, if that was open before it.
+    pub fn transaction(&self) -> Option<NonZeroU64> {
+        self.transaction.filter(|_| self.ended.own_transaction.is_none())
+    }
+
+    /// The event of the transaction that it was, if there is none yet.
+    fn take_transaction(&mut self) -> Option<TransactionEvent> {
+        let own = self.ended.own_transaction.take()?;
+        let at = (self.ended.began, own.isolation, own.read_only);
+        // It began within the statement, whose number comes before its own.
+        let id = NonZeroU64::MIN.saturating_add(self.id);
+        Some(TransactionEvent {
+            begun: Begun::alone((id, self.id), at),
+            txn: self.transaction.take(),
+            committed: own.committed,
+            nanos: self.ended.figures.nanos,
+        })
     }
 
     /// Its text as it may be shown: without passwords.
@@ -134,12 +175,14 @@ pub struct History {
     last_id: u64,
     /// How many events belong to the statement at hand, which comes before them.
     within: u64,
+    /// Some of the last statements have transactions of their own.
+    has_transactions: bool,
 }
 
 /// Where a statement stands among the events of its session.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// The number of the transaction that was open when it began.
+    /// The number of the transaction that was open when it began; of a transaction of its own, the engine's number.
     pub transaction: Option<NonZeroU64>,
     /// The history keeps it.
     pub is_kept: bool,
@@ -191,6 +234,38 @@ impl History {
     pub fn keep_text(&mut self, prepared: NonZeroU64, text: &[u8]) {
         let slots = self.recent.slots();
         slots.iter_mut().for_each(|event| event.keep_text(prepared, text));
+    }
+
+    /// The statement at hand may be kept with the transaction that it was, which then has the next number: no other event belongs to it.
+    #[inline]
+    pub fn may_have_transaction(&self) -> bool {
+        self.within == 0
+    }
+
+    /// Adds a statement with the transaction that it was. To be kept, as that transaction.
+    #[inline(always)]
+    pub fn add_with_transaction(&mut self, ended: &mut Ended, said: Said, txn: Option<NonZeroU64>) {
+        self.has_transactions = true;
+        self.within = 1;
+        let place = Place {
+            transaction: txn,
+            is_kept: true,
+        };
+        self.add(ended, said, place);
+    }
+
+    /// Some of the last statements have transactions of which there are no events.
+    #[inline]
+    pub fn has_transactions(&self) -> bool {
+        self.has_transactions
+    }
+
+    /// Makes the events of the transactions that the last statements were, the oldest first.
+    #[cold]
+    pub fn take_transactions(&mut self, mut put: impl FnMut(TransactionEvent)) {
+        self.has_transactions = false;
+        let events = self.recent.history_mut();
+        events.filter_map(Event::take_transaction).for_each(&mut put);
     }
 
     /// The number of the statement at hand, or of the next one.

@@ -84,6 +84,14 @@ impl<T> Recent<T> {
         (first..first + self.kept).map(|at| &self.slots[at % SLOTS])
     }
 
+    /// The history, to be changed, the oldest first.
+    pub fn history_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        // Only when all slots are made does it go on at the first of them.
+        let first = (self.next + SLOTS - self.kept) % SLOTS;
+        let (behind, from_first) = self.slots.split_at_mut(first);
+        from_first.iter_mut().chain(behind).take(self.kept)
+    }
+
     /// All slots, in no order.
     pub fn slots(&mut self) -> &mut [T] {
         &mut self.slots
@@ -109,8 +117,15 @@ mod tests {
         assert_eq!(recent.last(), Some(&event));
     }
 
-    fn history(recent: &Recent<u32>) -> Vec<u32> {
-        recent.history().copied().collect()
+    fn history(recent: &mut Recent<u32>) -> Vec<u32> {
+        let history: Vec<u32> = recent.history().copied().collect();
+        assert!(
+            recent
+                .history_mut()
+                .map(|event| *event)
+                .eq(history.iter().copied())
+        );
+        history
     }
 
     #[test]
@@ -123,7 +138,7 @@ mod tests {
             put(&mut recent, event, is_kept);
             kept.extend(is_kept.then_some(event));
             let first = kept.len().saturating_sub(EVENTS);
-            assert_eq!(history(&recent), kept[first..]);
+            assert_eq!(history(&mut recent), kept[first..]);
         }
         assert_eq!(recent.slots.len(), SLOTS);
     }
@@ -135,13 +150,19 @@ mod tests {
             put(&mut recent, event, true);
         }
         recent.forget_last();
-        assert_eq!((recent.last(), history(&recent).len()), (None, EVENTS));
+        assert_eq!(
+            (recent.last().copied(), history(&mut recent).len()),
+            (None, EVENTS)
+        );
         put(&mut recent, 25, true);
         recent.forget_history();
-        assert_eq!((recent.last(), history(&recent).len()), (Some(&25), 0));
+        assert_eq!(
+            (recent.last().copied(), history(&mut recent).len()),
+            (Some(25), 0)
+        );
         put(&mut recent, 26, false);
         put(&mut recent, 27, true);
         put(&mut recent, 28, true);
-        assert_eq!(history(&recent), [27, 28]);
+        assert_eq!(history(&mut recent), [27, 28]);
     }
 }

@@ -99,7 +99,18 @@ consumers! {
 #[derive(Clone, Copy, Debug)]
 pub struct Collected(u32);
 
+/// Beside the consumers: statements and transactions are collected as at the start.
+const USUAL: u32 = 1 << 31;
+const _: () = assert!(Consumer::ALL.len() < 31);
+
 impl Collected {
+    /// Statements and transactions of every kind are counted and timed, summed by digest, and kept as the last ones of their session, but
+    /// not as the last ones of all: one look for all of this.
+    #[inline]
+    pub fn is_usual(self) -> bool {
+        self.0 & USUAL != 0
+    }
+
     /// Whether this one does.
     #[inline]
     pub fn has(self, consumer: Consumer) -> bool {
@@ -117,7 +128,7 @@ impl Collected {
         }
         match watched.has_history() {
             true => self,
-            false => Collected(self.0 & !bits(HISTORIES.iter())),
+            false => Collected(self.0 & !(bits(HISTORIES.iter()) | USUAL)),
         }
     }
 }
@@ -164,6 +175,16 @@ impl Watched {
         self.0 & Watched::HISTORY != 0
     }
 }
+
+/// What [`Collected::is_usual`] asks to be on.
+const USUALLY_ON: [Consumer; 6] = [
+    Consumer::Global,
+    Consumer::Digests,
+    Consumer::StatementsCurrent,
+    Consumer::StatementsHistory,
+    Consumer::TransactionsCurrent,
+    Consumer::TransactionsHistory,
+];
 
 /// The consumers that are histories.
 const HISTORIES: [Consumer; 8] = [
@@ -294,11 +315,28 @@ impl Setup {
             let [one, two] = [consumer.above(), consumer.above().above()];
             [consumer, one, two, two.above()].into_iter().all(is_on)
         };
-        let collected = bits(Consumer::ALL.iter().filter(|consumer| takes_in(**consumer)));
+        let mut collected = bits(Consumer::ALL.iter().filter(|consumer| takes_in(**consumer)));
+        let keeps = |consumer| Collected(collected).has(consumer);
+        let are_usual = USUALLY_ON.into_iter().all(keeps)
+            && ![Consumer::StatementsHistoryLong, Consumer::TransactionsHistoryLong]
+                .into_iter()
+                .any(keeps)
+            && self.counts_all();
+        if are_usual {
+            collected |= USUAL;
+        }
         self.collected.store(collected, Ordering::Relaxed);
         let keeps = |consumer| Collected(collected).has(consumer);
         waits::keep(keeps(Consumer::WaitsHistory), keeps(Consumer::WaitsHistoryLong));
         waits::tell_apart(keeps(Consumer::Threads));
+    }
+
+    /// Statements and transactions of every kind are counted and timed.
+    fn counts_all(&self) -> bool {
+        let statements = &self.instruments[Instrument::Statement(0).at()..];
+        let transactions = &self.instruments[Instrument::Transaction.at()];
+        let mut both = statements.iter().chain([transactions]);
+        both.all(|counted| counted.load(Ordering::Relaxed) == Counted::FULLY.0)
     }
 
     /// Whether a kind of event is counted, as far as its instrument says.
@@ -316,6 +354,7 @@ impl Setup {
         let mut stages = Stage::ALL.iter().filter(|stage| stage.is_of_every_statement());
         let counts = stages.any(|stage| self.counted(Instrument::Stage(*stage)).is_enabled());
         self.counts_statement_stages.store(counts, Ordering::Relaxed);
+        self.refresh(*self.on.lock());
     }
 
     /// Whether any of the stages that every statement goes through is counted.

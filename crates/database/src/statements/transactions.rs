@@ -1,8 +1,8 @@
 //! Transactions as events: the one of a session, open or over, the last ones, and sums of what they took, by whether they might
 //! write.
 //!
-//! A transaction of one statement has the statement's beginning and end, so no clock is read for it, and its event is written once, where
-//! it stays. What a session knows is under the lock of what it is doing, which it takes at the end of each command anyhow.
+//! A transaction of one statement has the statement's beginning and end, so no clock is read for it, and as a rule its event is not even
+//! written: the [history](super::history) of statements has what it is made of. What a session knows is under the lock of what it is doing, which it takes at the end of each command anyhow.
 
 use super::long::Told;
 use super::recent::Recent;
@@ -37,7 +37,7 @@ pub struct Begun {
 impl Begun {
     /// One that is a statement's own, with the numbers of its event and of the statement.
     #[inline]
-    fn alone(
+    pub(super) fn alone(
         (id, statement): (NonZeroU64, u64),
         (at, isolation, read_only): (Tick, Isolation, bool),
     ) -> Begun {
@@ -73,7 +73,7 @@ const _: () = assert!(size_of::<TransactionEvent>() == 64);
 
 impl TransactionEvent {
     /// None yet.
-    fn none() -> TransactionEvent {
+    pub fn none() -> TransactionEvent {
         TransactionEvent {
             begun: Begun::alone(
                 (NonZeroU64::MIN, 0),
@@ -113,6 +113,12 @@ pub struct Transactions {
 }
 
 impl Transactions {
+    /// Counts one, to which no event is put here.
+    #[inline]
+    pub fn count(&mut self, read_only: bool, nanos: u64) {
+        self.sums[usize::from(read_only)].count_one(nanos);
+    }
+
     /// One is over since a moment; `ids` are a number for its event, if it was a statement's own, and that of the statement.
     #[inline(always)]
     pub fn end(&mut self, (over, at): (&Over, Tick), ids: impl FnOnce() -> (NonZeroU64, u64), told: Told) {
@@ -125,7 +131,7 @@ impl Transactions {
             Some(alone) => {
                 let (at_first, _, read_only) = alone;
                 let nanos = counted_nanos(counted, at_first, at);
-                self.sums[usize::from(read_only)].count_one(nanos);
+                self.count(read_only, nanos);
                 // Numbered last, and built where it stays: what is put together before must be kept somewhere meanwhile.
                 self.put(over, nanos, told, || Begun::alone(ids(), alone));
             }
@@ -138,7 +144,7 @@ impl Transactions {
     fn end_open(&mut self, (over, at): (&Over, Tick), counted: Counted, told: Told) {
         if let Some(begun) = self.open.take() {
             let nanos = counted_nanos(counted, begun.at, at);
-            self.sums[usize::from(begun.read_only)].count_one(nanos);
+            self.count(begun.read_only, nanos);
             self.put(over, nanos, told, || begun);
         }
     }

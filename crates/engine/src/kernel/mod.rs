@@ -1,13 +1,11 @@
-//! What every transaction of an open engine shares: the store, the versions, the locks, and counters.
+//! What every transaction of an open engine shares: the store, the versions, the locks.
 //!
 //! The kernel knows no tables. Tables, the catalog and everything above take it as `&Kernel`, mostly inside a `Txn`, which
 //! is a transaction's context together with the kernel it runs in.
 
-mod counters;
 mod history;
 mod owners;
 
-pub(crate) use counters::{Counter, Counters};
 pub use history::{HistoryExcess, HistoryLimits, ViewInfo};
 pub(crate) use owners::Owners;
 
@@ -28,7 +26,6 @@ pub(crate) struct Kernel {
     pub owners: Owners,
     pub history: History,
     pub spools: Arc<SpoolSpace>,
-    pub counters: Counters,
     /// Every write fails.
     pub read_only: bool,
 }
@@ -45,7 +42,6 @@ impl Kernel {
             locks,
             unique: UniqueKeys::new(),
             history: History::default(),
-            counters: Counters::default(),
             read_only,
         }
     }

@@ -7,6 +7,7 @@ use super::mode::{LockMode, LockType};
 use super::structure::Structures;
 use super::table::TABLES;
 use crate::ids::{IndexId, Isolation, Lsn, TableId, TxnId};
+use crate::recent_unix_micros;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -177,11 +178,10 @@ impl Owner {
     /// Notes that a transaction begins, for [`inspect`](super::inspect).
     #[inline]
     pub fn begin(&self, isolation: Isolation) {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         self.isolation.store(isolation as u8, Ordering::Relaxed);
         self.has_read.store(false, Ordering::Relaxed);
-        let micros = now.map_or(1, |since| since.as_micros() as u64);
-        self.started.store(micros, Ordering::Relaxed);
+        // 0 says that none is open.
+        self.started.store(recent_unix_micros().max(1), Ordering::Relaxed);
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 //! with every change of its definition.
 
 use crate::ids::IndexNo;
-use crate::striped::{OwnStripe, Striped};
+use crate::striped::Striped;
 use parking_lot::Mutex;
 
 /// What is counted first; reads by each index follow.
@@ -55,12 +55,6 @@ impl Usage {
     #[inline]
     pub fn read(&self, index: Option<IndexNo>, rows: u64) {
         self.counters.add(self.reads(index), rows);
-    }
-
-    /// A row by an index, for a thread that has counted something else already.
-    #[inline]
-    pub fn read_in(&self, thread: OwnStripe, index: IndexNo) {
-        self.counters.add_in(thread, self.reads(Some(index)), 1);
     }
 
     #[inline]

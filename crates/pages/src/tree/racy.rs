@@ -130,16 +130,16 @@ impl<'g> RacyNode<'g> {
         len.cmp(&key.len())
     }
 
-    /// The way down.
-    #[inline]
+    /// The way down. A function of its own: it is long, and each descent calls it once for a level.
+    #[inline(never)]
     pub fn step(self, towards: Towards<'_>) -> Result<ChildRef, Torn> {
         let count = self.u16(COUNT_AT);
         if count == 0 || count > (PAGE_SIZE - SLOTS_AT) / SLOT_SIZE {
             return Err(Torn);
         }
         let slot = match towards {
-            Towards::Key(key) => self.first_above(key, Ordering::Equal, count)? - 1,
-            Towards::Below(key) => self.first_above(key, Ordering::Less, count)? - 1,
+            Towards::Key(key) => self.first_above::<true>(key, count)? - 1,
+            Towards::Below(key) => self.first_above::<false>(key, count)? - 1,
             Towards::End => count - 1,
         };
         Ok(ChildRef {
@@ -149,32 +149,39 @@ impl<'g> RacyNode<'g> {
         })
     }
 
-    /// The first entry but the 0th that compares to `key` as more than `most`.
-    #[inline]
-    fn first_above(self, key: &[u8], most: Ordering, count: usize) -> Result<usize, Torn> {
+    /// The first entry but the 0th that is above `key`; unless `PASSES_EQUAL`, one that equals it counts as above.
+    ///
+    /// Which half the key lies in cannot be predicted, so it is computed and not branched on; that a head equals the key's is
+    /// seldom, and then the rest of the keys decides.
+    #[inline(always)]
+    fn first_above<const PASSES_EQUAL: bool>(self, key: &[u8], count: usize) -> Result<usize, Torn> {
         let prefix = self.u16(PREFIX_AT);
         let head = head_of(key, prefix);
-        let (mut low, mut high) = (1, count);
-        while low < high {
-            let middle = (low + high) / 2;
-            let bits = self.slot_bits(middle);
-            let mut order = (bits as u32).cmp(&head);
-            if order == Ordering::Equal {
-                let (offset, len) = ((bits >> 32) as u16 as usize, (bits >> 48) as usize);
-                let at = offset + CELL_HEADER + prefix;
-                let rest = key.get(prefix..).unwrap_or_default();
-                if len < prefix || at + (len - prefix) > PAGE_SIZE {
-                    return Err(Torn);
-                }
-                order = self.compare(at, len - prefix, rest);
+        let (mut low, mut len) = (1, count - 1);
+        while len > 0 {
+            let half = len / 2;
+            let bits = self.slot_bits(low + half);
+            let mut passes = (bits as u32) < head;
+            if bits as u32 == head {
+                let order = self.compare_rest(bits, key, prefix)?;
+                passes = order == Ordering::Less || PASSES_EQUAL && order == Ordering::Equal;
             }
-            if order <= most {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+            low = if passes { low + half + 1 } else { low };
+            len = if passes { len - half - 1 } else { half };
         }
         Ok(low)
+    }
+
+    /// How an entry's key compares to `key`, of which the first bytes, common to all of the node, are known to be equal.
+    #[inline(never)]
+    fn compare_rest(self, bits: u64, key: &[u8], prefix: usize) -> Result<Ordering, Torn> {
+        let (offset, len) = ((bits >> 32) as u16 as usize, (bits >> 48) as usize);
+        let at = offset + CELL_HEADER + prefix;
+        let rest = key.get(prefix..).unwrap_or_default();
+        if len < prefix || at + (len - prefix) > PAGE_SIZE {
+            return Err(Torn);
+        }
+        Ok(self.compare(at, len - prefix, rest))
     }
 
     /// The child of an entry.

@@ -13,7 +13,7 @@ use crate::spans::{Parent, Span};
 use crate::statements::Meter;
 use crate::statements::history::Ended;
 use crate::statements::prepared::Instance;
-use crate::statements::setup::{Consumer, Instrument};
+use crate::statements::setup::{Collected, Consumer, Counted, Instrument};
 use crate::statements::transactions::Over;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -111,6 +111,36 @@ impl Measure {
     }
 }
 
+/// What is asked for of a statement.
+struct Asked {
+    is_counted: bool,
+    is_timed: bool,
+    /// It is summed by its digest.
+    by_digest: bool,
+    /// The session's last statements have it.
+    is_kept: bool,
+}
+
+impl Asked {
+    const ALL: Asked = Asked {
+        is_counted: true,
+        is_timed: true,
+        by_digest: true,
+        is_kept: true,
+    };
+
+    #[cold]
+    fn of(collected: Collected, counted: Counted) -> Asked {
+        let is_counted = counted.is_enabled() && collected.has(Consumer::Global);
+        Asked {
+            is_counted,
+            is_timed: counted.is_timed(),
+            by_digest: is_counted && collected.has(Consumer::Digests),
+            is_kept: is_counted && collected.has(Consumer::StatementsCurrent),
+        }
+    }
+}
+
 impl Session {
     /// A command begins.
     #[inline]
@@ -197,13 +227,19 @@ impl Session {
             ended.begin_unusual(error);
             state.process.counters.of_statement(&mut ended.figures.rare);
         }
-        let counted = state.database.setup.counted(Instrument::Statement(kind));
         let collected = state.collected();
-        if !counted.is_timed() {
+        let asked = match collected.is_usual() {
+            true => Asked::ALL,
+            false => Asked::of(
+                collected,
+                state.database.setup.counted(Instrument::Statement(kind)),
+            ),
+        };
+        if !asked.is_timed {
             (ended.figures.nanos, ended.figures.lock_nanos) = (0, 0);
         }
-        let is_counted = counted.is_enabled() && collected.has(Consumer::Global);
-        let counting = meter.filter(|_| is_counted && collected.has(Consumer::Digests));
+        let is_counted = asked.is_counted;
+        let counting = meter.filter(|_| asked.by_digest);
         match counting {
             Some(meter) => {
                 ended.digest = meter.digest_id();
@@ -217,7 +253,7 @@ impl Session {
             }
         }
         measure.told = true;
-        measure.is_kept = !(is_counted && collected.has(Consumer::StatementsCurrent));
+        measure.is_kept = !asked.is_kept;
         measure.began = now;
         if self.state.profiler.is_on() || self.state.database.spans.is_on() {
             self.tell_others(kind, meter, error, text);

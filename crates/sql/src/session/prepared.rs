@@ -15,6 +15,7 @@ use crate::parse::{expect_single, parse_shape, trim};
 use crate::statements::Meter;
 use crate::statements::prepared::Instance;
 use crate::types::{ColumnMeta, SqlType, Value};
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,8 +23,8 @@ use tidemark_engine::{COUNTED, Tick};
 
 #[derive(Default)]
 pub(super) struct Statements {
-    /// Boxed, as each is taken out while it runs.
-    pub binary: HashMap<u32, Box<PreparedStatement>>,
+    /// Boxed, as each is taken out while it runs. The numbers are given here, so no client chooses how they spread in the table.
+    pub binary: FxHashMap<u32, Box<PreparedStatement>>,
     text: HashMap<String, PreparedStatement>,
     last_id: u32,
 }

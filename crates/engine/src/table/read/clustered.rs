@@ -6,7 +6,7 @@ use super::super::reader::{Reader, ScanRange};
 use super::super::row::RowView;
 use super::{Show, in_order};
 use crate::error::Result;
-use crate::kernel::Counter;
+use crate::tally::{self, Event};
 use crate::txn::Sight;
 
 impl Reader<'_> {
@@ -42,7 +42,7 @@ impl Reader<'_> {
                 .scan_both(rest, STRETCH, &|_| true, &mut visit)
                 .map(|()| None);
         }
-        self.kernel.counters.add(Counter::RowsRead, rows);
+        tally::count(Event::RowRead, rows);
         done.map(|_| ())
     }
 }

@@ -7,7 +7,7 @@ use super::super::reader::{Reader, ScanRange};
 use super::super::row::{RowView, WrongColumn};
 use super::{Show, in_order};
 use crate::error::Result;
-use crate::kernel::Counter;
+use crate::tally::{self, Event};
 
 impl Reader<'_> {
     pub(super) fn covering(&self, range: ScanRange, buffer: &mut Vec<u8>, f: Show<'_>) -> Result<()> {
@@ -47,7 +47,7 @@ impl Reader<'_> {
             let shadows = |value: &[u8]| self.shadows(value);
             done = self.scan_both(rest, STRETCH, &shadows, &mut visit).map(|()| None);
         }
-        self.kernel.counters.add(Counter::RowsRead, rows);
+        tally::count(Event::RowRead, rows);
         done.map(|_| ())
     }
 }

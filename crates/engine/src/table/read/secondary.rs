@@ -6,7 +6,7 @@ use super::super::reader::{Reader, ScanRange};
 use super::super::{Flow, RangeScan};
 use super::{Show, in_order};
 use crate::error::Result;
-use crate::kernel::Counter;
+use crate::tally::{self, Event};
 use crate::txn::Sight;
 
 /// Entries looked up at a time: few at first, for a scan that wants only the first.
@@ -70,7 +70,7 @@ impl Reader<'_> {
                 }
             }
             let rows = batch.entries.len() as u64;
-            self.kernel.counters.add(Counter::RowsRead, rows);
+            tally::count(Event::RowRead, rows);
             let Some((last, _)) = batch.iter().last() else {
                 return Ok(());
             };

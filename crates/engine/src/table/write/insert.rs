@@ -10,10 +10,10 @@ use super::super::{Action, Change, Table};
 use super::{FoundBy, Writer};
 use crate::error::{Error, Result};
 use crate::ids::IndexNo;
-use crate::kernel::Counter;
 use crate::lock::{DuplicateLock, IndexLocks, LockKey, LockType, LockWait};
 use crate::mvcc::Address;
 use crate::schema::Datum;
+use crate::tally::{self, Event};
 use crate::tree::{Full, LeafWrite};
 use crate::txn::{RowLock, RowLockRequest, Undo};
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl Writer<'_, '_> {
             })?;
         }
         self.txn.changed.inserted += 1;
-        self.txn.kernel.counters.add(Counter::RowsInserted, 1);
+        tally::count(Event::RowInserted, 1);
         self.table.usage.changed(Change::Inserted);
         Ok(())
     }

@@ -9,9 +9,9 @@ use super::change::{Decision, RowChange};
 use super::{FoundBy, Writer};
 use crate::error::Result;
 use crate::ids::TxnId;
-use crate::kernel::Counter;
 use crate::lock::{LockMode, LockType, LockWait};
 use crate::schema::RowBuf;
+use crate::tally::{self, Event};
 use crate::tree::LeafWrite;
 use crate::txn::{RowLock, RowLockRequest, Undo};
 
@@ -229,16 +229,15 @@ impl Writer<'_, '_> {
                 self.put_entry(change.index, key, value, self.txn.duplicates.mode())?;
             }
         }
-        let counters = &self.txn.kernel.counters;
         match plan.row {
             Some(row) => {
-                counters.add(Counter::RowsUpdated, 1);
+                tally::count(Event::RowUpdated, 1);
                 self.table.usage.changed(Change::Updated);
                 self.txn.changed.updated += 1;
                 self.txn.buffers.value = row;
             }
             None => {
-                counters.add(Counter::RowsDeleted, 1);
+                tally::count(Event::RowDeleted, 1);
                 self.table.usage.changed(Change::Deleted);
                 self.txn.changed.deleted += 1;
             }

@@ -256,15 +256,12 @@ impl Planner<'_> {
     }
 
     /// Resolves the names of every clause but FROM. What is wrong in several of them is told of the select list first, then of WHERE, of ON,
-    /// of windows, and of the others.
+    /// of the others, and of windows.
     fn bind_block(&mut self, select: &ast::Select, order_by: &[OrderItem], from: &From) -> Result<Block> {
         let mut finished = Finished::default();
-        let bound = match self.windows_and_items(select, from, &mut finished) {
-            Err(error) if !is_of_windows(&error) => return Err(error),
-            bound => bound,
-        };
+        let mut windows = Windows::of_clause(&select.windows);
+        let mut items = self.items(&select.items, from, (&mut finished, &mut windows))?;
         let filter = self.filter(select, from)?;
-        let (mut windows, mut items) = bound?;
         let aliases: Vec<(String, Expr)> = items
             .iter()
             .filter(|item| item.alias)
@@ -302,6 +299,7 @@ impl Planner<'_> {
             }
             order.push((expr, item.descending));
         }
+        self.bind_windows(&mut windows, from, &mut finished)?;
         let grouped = !finished.aggregates.is_empty() || !keys.is_empty();
         if let Some(n) = first_aggregate
             && keys.is_empty()
@@ -356,17 +354,6 @@ impl Planner<'_> {
         })
     }
 
-    fn windows_and_items(
-        &mut self,
-        select: &ast::Select,
-        from: &From,
-        finished: &mut Finished,
-    ) -> Result<(Windows, Vec<Item>)> {
-        let mut windows = self.windows_of(&select.windows, from, finished)?;
-        let items = self.items(&select.items, from, (finished, &mut windows))?;
-        Ok((windows, items))
-    }
-
     /// Binds the WHERE clause; then the error of an ON, if there is one.
     fn filter(&mut self, select: &ast::Select, from: &From) -> Result<Option<Expr>> {
         let filter = match &select.filter {
@@ -380,13 +367,7 @@ impl Planner<'_> {
         from.wrong_condition.take().map_or(Ok(filter), Err)
     }
 
-    /// Binds the WINDOW clause.
-    fn windows_of(
-        &mut self,
-        clause: &[ast::NamedWindow],
-        from: &From,
-        finished: &mut Finished,
-    ) -> Result<Windows> {
+    fn bind_windows(&mut self, windows: &mut Windows, from: &From, finished: &mut Finished) -> Result<()> {
         let binder = self.binder;
         let mut hooks = BlockHooks {
             planner: self,
@@ -395,7 +376,7 @@ impl Planner<'_> {
             aliases: &[],
             alias_first: false,
         };
-        Windows::of_clause(clause, &mut hooks, (&from.scope, &binder))
+        windows.bind(&mut hooks, (&from.scope, &binder))
     }
 
     /// Chooses the join order and the indexes. Takes FROM's tree and the block's filter; what of the filter no table
@@ -508,11 +489,6 @@ fn check_having(e: &ast::Expr, scope: &Scope, items: &[Item], keys: &[Expr]) -> 
         true => Ok(()),
         false => Err(SqlError::unknown_column(&name.to_string(), HAVING_CLAUSE)),
     }
-}
-
-/// Whether an error is one of how windows are defined.
-fn is_of_windows(error: &SqlError) -> bool {
-    (er::WINDOW_NO_SUCH_WINDOW..=er::WINDOW_ILLEGAL_ORDER_BY).contains(&error.code)
 }
 
 /// Whether an expression has a finished aggregate in it.

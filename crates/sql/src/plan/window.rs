@@ -118,39 +118,67 @@ fn gives(have: &[(&Expr, bool)], want: &[(&Expr, bool)]) -> bool {
 /// The windows of a block while its clauses are bound.
 #[derive(Default)]
 pub(super) struct Windows {
+    /// The WINDOW clause.
     clause: Vec<NamedWindow>,
-    /// Those of the clause, then those without a name.
+    /// Windows that stand behind OVER. Their positions, like those of calls, are counted behind the clause.
+    unnamed: Vec<ast::Window>,
+    /// All of them, once they are bound.
     windows: Vec<BoundWindow>,
     /// Each with the position of its window; the slot is [`WINDOW`] and the position here.
     calls: Vec<(WindowFunction, usize)>,
 }
 
+/// The keys of a window as it is written, without those of the window that it goes on from.
+struct OwnKeys {
+    partition: Vec<Expr>,
+    order: Vec<(Expr, bool)>,
+}
+
 impl Windows {
-    /// Binds the windows of a WINDOW clause.
-    pub fn of_clause(
-        clause: &[NamedWindow],
-        hooks: &mut BlockHooks,
-        (scope, binder): (&Scope, &Binder),
-    ) -> Result<Windows> {
-        let mut windows = Windows {
+    /// The windows of a block with this WINDOW clause.
+    pub fn of_clause(clause: &[NamedWindow]) -> Windows {
+        Windows {
             clause: clause.to_vec(),
             ..Windows::default()
-        };
-        for (n, window) in clause.iter().enumerate() {
+        }
+    }
+
+    /// Binds all windows, when all other clauses are: what is wrong in those is told first. Of all windows the keys come first, then
+    /// what each goes on from, then the frames.
+    pub fn bind(&mut self, hooks: &mut BlockHooks, (scope, binder): (&Scope, &Binder)) -> Result<()> {
+        for (n, window) in self.clause.iter().enumerate() {
             let same = |other: &&NamedWindow| names_equal(&other.name, &window.name);
-            if let Some(first) = clause[..n].iter().find(same) {
+            if let Some(first) = self.clause[..n].iter().find(same) {
                 return Err(SqlError::new(
                     er::WINDOW_DUPLICATE_NAME,
                     format!("Window '{}' is defined twice.", first.name),
                 ));
             }
         }
-        for window in clause {
-            let name = Some(window.name.as_str());
-            let bound = windows.bind(&window.window, name, hooks, (scope, binder))?;
-            windows.windows.push(bound);
+        let named = self.clause.iter().map(|w| (Some(w.name.as_str()), &w.window));
+        let written: Vec<(Option<&str>, &ast::Window)> = named
+            .chain(self.unnamed.iter().map(|window| (None, window)))
+            .collect();
+        let keys = written
+            .iter()
+            .map(|(name, window)| own_keys(window, name.unwrap_or(UNNAMED), hooks, (scope, binder)))
+            .collect::<Result<Vec<_>>>()?;
+        let sources = (0..written.len())
+            .map(|at| self.sources(at, written[at]))
+            .collect::<Result<Vec<_>>>()?;
+        let mut windows = Vec::with_capacity(written.len());
+        for ((name, window), (partition, order)) in written.into_iter().zip(sources) {
+            let order = keys[order].order.clone();
+            let frame = frame_of(window, name.unwrap_or(UNNAMED), &order, hooks, (scope, binder))?;
+            windows.push(BoundWindow {
+                name: name.map(str::to_string),
+                partition: keys[partition].partition.clone(),
+                order,
+                frame,
+            });
         }
-        Ok(windows)
+        self.windows = windows;
+        Ok(())
     }
 
     /// The functions, with the slots that they have.
@@ -189,27 +217,33 @@ impl Windows {
     }
 
     /// The window a call looks through, as its position.
-    fn window_of(&mut self, over: &Over, hooks: &mut BlockHooks, around: (&Scope, &Binder)) -> Result<usize> {
+    fn window_of(&mut self, over: &Over) -> Result<usize> {
         match over {
-            Over::Name(name) => {
-                let found = self.clause.iter().position(|w| names_equal(&w.name, name));
-                found.ok_or_else(|| no_such_window(name))
-            }
+            Over::Name(name) => self.named(name),
             Over::Window(window) => {
-                let bound = self.bind(window, None, hooks, around)?;
-                self.windows.push(bound);
-                Ok(self.windows.len() - 1)
+                self.unnamed.push((**window).clone());
+                Ok(self.clause.len() + self.unnamed.len() - 1)
             }
         }
     }
 
-    /// A window with what it has from those it goes on from.
-    fn flat<'w>(&'w self, window: &'w ast::Window, name: &str) -> Result<ast::Window> {
-        let mut flat = window.clone();
-        let (mut at, mut steps) = (window, 0);
+    fn named(&self, name: &str) -> Result<usize> {
+        let found = self.clause.iter().position(|w| names_equal(&w.name, name));
+        found.ok_or_else(|| no_such_window(name))
+    }
+
+    /// The positions of the windows of which this one has its partitioning and its order: itself, or those it goes on from.
+    fn sources(
+        &self,
+        position: usize,
+        (name, window): (Option<&str>, &ast::Window),
+    ) -> Result<(usize, usize)> {
+        let (mut partition, mut order) = (position, position);
+        let (mut at, mut ordered) = (window, !window.order_by.is_empty());
+        let mut steps = 0;
         while let Some(base) = &at.base {
-            let found = self.clause.iter().find(|w| names_equal(&w.name, base));
-            let next = &found.ok_or_else(|| no_such_window(base))?.window;
+            let found = self.named(base)?;
+            let next = &self.clause[found].window;
             steps += 1;
             if steps > self.clause.len() {
                 return Err(SqlError::new(
@@ -231,91 +265,21 @@ impl Windows {
                     ),
                 ));
             }
-            if !flat.order_by.is_empty() && !next.order_by.is_empty() {
+            let is_ordered = !next.order_by.is_empty();
+            if ordered && is_ordered {
+                let name = name.unwrap_or(UNNAMED);
                 return Err(SqlError::new(
                     er::WINDOW_NO_REDEFINE_ORDER_BY,
                     format!("Window '{name}' cannot inherit '{base}' since both contain an ORDER BY clause."),
                 ));
             }
-            flat.partition_by.clone_from(&next.partition_by);
-            if flat.order_by.is_empty() {
-                flat.order_by.clone_from(&next.order_by);
+            partition = found;
+            if is_ordered {
+                (order, ordered) = (found, true);
             }
             at = next;
         }
-        Ok(flat)
-    }
-
-    fn bind(
-        &self,
-        window: &ast::Window,
-        name: Option<&str>,
-        hooks: &mut BlockHooks,
-        (scope, binder): (&Scope, &Binder),
-    ) -> Result<BoundWindow> {
-        let text = name.unwrap_or(UNNAMED);
-        let flat = self.flat(window, text)?;
-        let written = flat.order_by.iter().map(|item| &item.expr);
-        if flat
-            .partition_by
-            .iter()
-            .chain(written)
-            .any(|e| super::query::ordinal(e).is_some())
-        {
-            return Err(SqlError::new(
-                er::WINDOW_ILLEGAL_ORDER_BY,
-                format!(
-                    "Window '{text}': ORDER BY or PARTITION BY uses legacy position indication which is not supported, \
-                     use expression."
-                ),
-            ));
-        }
-        let mut key = |e: &ast::Expr, clause: &'static str| {
-            let bound = binder.in_clause(clause).bind(e, scope, hooks);
-            bound.map_err(|error| match error.code {
-                er::WINDOW_INVALID_WINDOW_FUNC_USE => nested(text),
-                _ => error,
-            })
-        };
-        let partition = flat
-            .partition_by
-            .iter()
-            .map(|e| key(e, "window partition by"))
-            .collect::<Result<Vec<_>>>()?;
-        // Rows are compared to find those that are equal to the current one.
-        let asks_for_peers = flat.frame.as_ref().is_none_or(|frame| {
-            let all = matches!(frame.start, FrameBound::UnboundedPreceding)
-                && matches!(frame.end, FrameBound::UnboundedFollowing);
-            frame.unit == FrameUnit::Range && !all
-        });
-        let order = flat
-            .order_by
-            .iter()
-            .map(|item| {
-                let by = key(&item.expr, "window order by")?;
-                if asks_for_peers {
-                    check_comparable(&by.ty, "")?;
-                }
-                Ok((by, item.descending))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let frame = match &flat.frame {
-            Some(frame) => FrameBinder {
-                text,
-                order: &order,
-                hooks,
-                scope,
-                binder,
-            }
-            .frame(frame)?,
-            None => default_frame(text, !order.is_empty()),
-        };
-        Ok(BoundWindow {
-            name: name.map(str::to_string),
-            partition,
-            order,
-            frame,
-        })
+        Ok((partition, order))
     }
 
     /// The passes in which the functions are worked out.
@@ -415,6 +379,80 @@ impl WindowCall {
         });
         let own = self.function.inputs().chain(&self.function.number);
         own.chain(bounds)
+    }
+}
+
+/// Binds what a window is partitioned and ordered by where it is written.
+fn own_keys(
+    window: &ast::Window,
+    text: &str,
+    hooks: &mut BlockHooks,
+    (scope, binder): (&Scope, &Binder),
+) -> Result<OwnKeys> {
+    let ordered_by = window.order_by.iter().map(|item| &item.expr);
+    if window
+        .partition_by
+        .iter()
+        .chain(ordered_by)
+        .any(|e| super::query::ordinal(e).is_some())
+    {
+        return Err(SqlError::new(
+            er::WINDOW_ILLEGAL_ORDER_BY,
+            format!(
+                "Window '{text}': ORDER BY or PARTITION BY uses legacy position indication which is not supported, \
+                 use expression."
+            ),
+        ));
+    }
+    let mut key = |e: &ast::Expr, clause: &'static str| {
+        let bound = binder.in_clause(clause).bind(e, scope, hooks);
+        bound.map_err(|error| match error.code {
+            er::WINDOW_INVALID_WINDOW_FUNC_USE => nested(text),
+            _ => error,
+        })
+    };
+    let partition = window
+        .partition_by
+        .iter()
+        .map(|e| key(e, "window partition by"))
+        .collect::<Result<Vec<_>>>()?;
+    let order = window
+        .order_by
+        .iter()
+        .map(|item| Ok((key(&item.expr, "window order by")?, item.descending)))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(OwnKeys { partition, order })
+}
+
+/// Binds the frame of a window with this order.
+fn frame_of(
+    window: &ast::Window,
+    text: &str,
+    order: &[(Expr, bool)],
+    hooks: &mut BlockHooks,
+    (scope, binder): (&Scope, &Binder),
+) -> Result<Frame> {
+    // Rows are compared to find those that are equal to the current one.
+    let asks_for_peers = window.frame.as_ref().is_none_or(|frame| {
+        let all = matches!(frame.start, FrameBound::UnboundedPreceding)
+            && matches!(frame.end, FrameBound::UnboundedFollowing);
+        frame.unit == FrameUnit::Range && !all
+    });
+    if asks_for_peers {
+        order
+            .iter()
+            .try_for_each(|(by, _)| check_comparable(&by.ty, ""))?;
+    }
+    match &window.frame {
+        Some(frame) => FrameBinder {
+            text,
+            order,
+            hooks,
+            scope,
+            binder,
+        }
+        .frame(frame),
+        None => Ok(default_frame(text, !order.is_empty())),
     }
 }
 
@@ -609,6 +647,7 @@ impl BlockHooks<'_, '_> {
         windows: &mut Windows,
         (scope, binder): (&Scope, &Binder),
     ) -> Result<(WindowFunction, usize)> {
+        let window = windows.window_of(over)?;
         let function = match call.star {
             true => WindowFunction::count_rows(),
             false => {
@@ -616,7 +655,6 @@ impl BlockHooks<'_, '_> {
                 WindowFunction::resolve(&call.name, args, call.distinct, binder.ctx)?
             }
         };
-        let window = windows.window_of(over, self, (scope, binder))?;
         Ok((function, window))
     }
 }

@@ -118,7 +118,7 @@ pub(crate) fn in_list<'a>(
     Ok(if unknown { None } else { Some(false) })
 }
 
-/// `value BETWEEN low AND high`, which is two comparisons.
+/// `value BETWEEN low AND high`, which is two comparisons. Both bounds are computed, whatever the first says.
 pub(crate) fn between<'a>(
     args: &'a [Expr; 3],
     low: CmpKind,
@@ -129,11 +129,12 @@ pub(crate) fn between<'a>(
     if value.is_null() {
         return Ok(None);
     }
-    let above = holds(CmpOp::Ge, low, &value, &args[1].eval(ctx)?, ctx.env)?;
+    let (least, greatest) = (args[1].eval(ctx)?, args[2].eval(ctx)?);
+    let above = holds(CmpOp::Ge, low, &value, &least, ctx.env)?;
     if above == Some(false) {
         return Ok(Some(false));
     }
-    let below = holds(CmpOp::Le, high, &value, &args[2].eval(ctx)?, ctx.env)?;
+    let below = holds(CmpOp::Le, high, &value, &greatest, ctx.env)?;
     Ok(match (above, below) {
         (_, Some(false)) => Some(false),
         (Some(true), Some(true)) => Some(true),

@@ -219,10 +219,10 @@ fn find(needle: &[u8], haystack: &[u8], collation: Collation, ctx: &EvalCtx) -> 
     let charset = collation.charset();
     let mut watch = Watch::new(ctx.env);
     let wanted = charset.char_count(needle);
-    let only_case =
-        haystack.is_ascii() && needle.is_ascii() && collation.folds_only_case() && !needle.contains(&0);
+    let is_plain = |text: &[u8]| text.iter().all(|b| *b == b' ' || b.is_ascii_graphic());
+    let only_case = is_plain(haystack) && is_plain(needle) && collation.folds_only_case();
     // Where a character may weigh as much as several, or nothing, the weights of the needle are looked for.
-    let by_weight = collation.ignores_case() && !only_case;
+    let by_weight = (collation.ignores_case() || collation.has_levels()) && !only_case;
     let mut at = 0;
     loop {
         let end = at + charset.prefix_len(&haystack[at..], wanted);

@@ -395,6 +395,12 @@ impl Collation {
         }
     }
 
+    /// Whether texts are compared level by level, so that a character may weigh nothing even where case counts.
+    #[inline]
+    pub fn has_levels(self) -> bool {
+        matches!(self.weights(), Weights::Uca(_) | Weights::Language(_))
+    }
+
     /// Whether two different characters of ASCII are equal at most if they are one letter in both cases: then bytes decide. A Turkish
     /// `i` is no `I`, and a Roman `u` is a `v`.
     #[inline]

@@ -178,11 +178,15 @@ impl Reading {
         };
         let beyond = bool_literal(unread == Unread::Beyond);
         let nullable = e.ty.nullable;
-        // The sum of a text and an interval is the date that it is, not its text.
-        let e = match &e.node {
-            Node::DateAdd { .. } => moment_of(e),
-            Node::Call(def, _) if def.name == "timestampadd" => moment_of(e),
-            _ => document_as_text(e),
+        // The sum of a text and an interval is the date that it is, but its text where it is read as a time row by row.
+        let is_sum = match &e.node {
+            Node::DateAdd { .. } => true,
+            Node::Call(def, _) => def.name == "timestampadd",
+            _ => false,
+        };
+        let e = match is_sum && !(self.alike && self.kind == TypeKind::Time) {
+            true => moment_of(e),
+            false => document_as_text(e),
         };
         expr(ty.with_nullable(nullable), Node::Call(&READ, vec![e, beyond]))
     }

@@ -14,18 +14,19 @@ mod parts;
 
 pub use parts::Merging;
 
+use super::bit_bytes::{is_bytes, joined};
 use super::build::{as_bits, as_number, as_text, in_set_of, json_as_double};
 use super::compare::compare_values;
 use super::concat::Concat;
 use super::infer::kind_of;
 use super::infer::{check_comparable, decimal_shape, number_kind, text_type};
 use super::json::{json_type, null_member_name, shown, typed_json};
-use super::node::{Node, NumKind};
+use super::node::{BitOp, NumKind};
 use super::{BindCtx, Env, EvalCtx, Expr};
 use std::cmp::Ordering;
 use std::mem::take;
 use tidemark_types::error::memory::check_memory;
-use tidemark_types::error::{Result, SqlError};
+use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::json::Json;
 use tidemark_types::sort::sort_key;
 use tidemark_types::{Decimal, SqlType, TypeKind, Val, Value};
@@ -100,6 +101,15 @@ pub enum Quotient {
 }
 
 impl AggFunc {
+    /// The operator of the bit aggregates.
+    fn bit_op(self) -> BitOp {
+        match self {
+            AggFunc::BitAnd => BitOp::And,
+            AggFunc::BitOr => BitOp::Or,
+            _ => BitOp::Xor,
+        }
+    }
+
     /// As error texts and plans name it.
     pub fn name(self) -> &'static str {
         match self {
@@ -194,6 +204,7 @@ impl Aggregate {
             AggFunc::GroupConcat => as_text(e, bind),
             AggFunc::JsonArray | AggFunc::JsonObject => e,
             AggFunc::Count | AggFunc::Min | AggFunc::Max => as_number(e),
+            AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor if is_bytes(&e) => e,
             AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => as_bits(e),
             _ => json_as_double(as_number(e)),
         };
@@ -246,6 +257,9 @@ impl Aggregate {
             AggFunc::GroupConcat => State::Concat(Concat::default()),
             AggFunc::JsonArray => State::Elements(Vec::new()),
             AggFunc::JsonObject => State::Members(Vec::new()),
+            AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor if self.ty.is_binary_string() => {
+                State::Bytes(None)
+            }
             AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => State::Bits(self.no_bits()),
             _ => State::Variance {
                 count: 0,
@@ -284,7 +298,9 @@ impl Aggregate {
     /// Whether a row can be taken out again and leaves exactly what was there before.
     pub fn is_reversible(&self) -> bool {
         match self.func {
-            AggFunc::CountRows | AggFunc::Count | AggFunc::BitXor => true,
+            AggFunc::CountRows | AggFunc::Count => true,
+            // Bytes keep their length.
+            AggFunc::BitXor => !self.ty.is_binary_string(),
             AggFunc::Sum | AggFunc::Avg => number_kind(&self.args[0].ty) != NumKind::Double,
             _ => false,
         }
@@ -345,6 +361,16 @@ impl Inputs<'_> {
     }
 }
 
+/// How many bytes may be aggregated bit by bit.
+const BITS_LENGTH_MAX: u32 = 511;
+
+fn too_many_bits() -> SqlError {
+    SqlError::new(
+        er::INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE,
+        "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function",
+    )
+}
+
 /// A sum of numbers of this type, or their average, which has more digits behind the point.
 fn double_sum(ty: &SqlType, more_digits: u8) -> SqlType {
     match ty.fixed_scale() {
@@ -355,10 +381,6 @@ fn double_sum(ty: &SqlType, more_digits: u8) -> SqlType {
         }
         None => SqlType::double(),
     }
-}
-
-fn is_column_of_nulls(args: &[Expr]) -> bool {
-    matches!(args, [e] if e.ty.kind == TypeKind::Null && matches!(e.node, Node::Column(_)))
 }
 
 fn result_type(func: AggFunc, args: &[Expr], bind: &BindCtx) -> Result<SqlType> {
@@ -389,9 +411,11 @@ fn result_type(func: AggFunc, args: &[Expr], bind: &BindCtx) -> Result<SqlType> 
             let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
             text_type(bind.group_concat_max_len, &types, "group_concat", bind)?
         }
-        // A column of nothing but NULL is one of no bytes.
-        AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor if is_column_of_nulls(args) => {
-            return Ok(SqlType::varbinary(0).with_nullable(false));
+        AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor if is_bytes(&args[0]) => {
+            if ty.length > BITS_LENGTH_MAX {
+                return Err(too_many_bits());
+            }
+            return Ok(SqlType::varbinary(ty.length + 1).with_nullable(false));
         }
         AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => {
             return Ok(SqlType::bigint_unsigned().with_nullable(false));
@@ -426,6 +450,8 @@ enum State {
     /// The members of an object.
     Members(Vec<(String, Json)>),
     Bits(u64),
+    /// Bits of bytes, all of one length; `None` before the first.
+    Bytes(Option<Vec<u8>>),
     Variance {
         count: u64,
         mean: f64,
@@ -540,6 +566,7 @@ impl Accumulator {
             State::Elements(list) => list.len() * size_of::<Json>(),
             State::Members(members) => members.len() * size_of::<(String, Json)>(),
             State::Numbers(numbers) => numbers.capacity() * size_of::<f64>(),
+            State::Bytes(bytes) => bytes.as_ref().map_or(0, Vec::len),
             _ => 0,
         }
     }
@@ -581,11 +608,18 @@ impl Accumulator {
             }
             State::Bits(bits) => {
                 let value = value.to_operand_bits(env)?;
-                match spec.func {
-                    AggFunc::BitAnd => *bits &= value,
-                    AggFunc::BitOr => *bits |= value,
+                match spec.func.bit_op() {
+                    BitOp::And => *bits &= value,
+                    BitOp::Or => *bits |= value,
                     _ => *bits ^= value,
                 }
+            }
+            State::Bytes(bytes) => {
+                let value = value.to_text();
+                *bytes = Some(match bytes {
+                    Some(bytes) => joined(spec.func.bit_op(), bytes, &value)?,
+                    None => value.into_owned(),
+                });
             }
             State::Concat(_) | State::Elements(_) | State::Members(_) => {}
         }
@@ -648,7 +682,10 @@ impl Accumulator {
             State::Elements(list) => shown(&Json::Array(take(list)))?,
             State::Members(members) if members.is_empty() => Val::Null,
             State::Members(members) => shown(&Json::object(take(members)))?,
-            State::Bits(_) if spec.ty.is_string() => Val::str(""),
+            State::Bytes(bytes) => {
+                let none = || vec![spec.no_bits() as u8; spec.args[0].ty.length as usize];
+                Val::string(bytes.take().unwrap_or_else(none))
+            }
             State::Bits(bits) => Val::UInt(std::mem::replace(bits, spec.no_bits())),
             State::Variance { count, mean, squares } => {
                 *mean = 0.0;

@@ -1,7 +1,9 @@
 //! Bit operations on bytes: of two binary strings of one length, or of one that is shifted or inverted, the result is a binary string of that
-//! length. The first bit of the first byte is the highest. A hexadecimal literal is a number, unless it stands beside bytes.
+//! length. The first bit of the first byte is the highest. A hexadecimal literal is a number, unless it stands beside bytes, and so is NULL;
+//! but what is NULL by its type and neither a literal nor a subquery is bytes by itself.
 
-use super::node::{BitOp, Expr};
+use super::node::{BitOp, Expr, Node};
+use tidemark_types::TypeKind;
 use tidemark_types::error::{Result, SqlError, er};
 
 /// Whether an operation on these operands is one on bytes.
@@ -9,7 +11,8 @@ pub(crate) fn is_on_bytes(op: BitOp, left: &Expr, right: &Expr) -> bool {
     match op {
         BitOp::ShiftLeft | BitOp::ShiftRight => is_bytes(left),
         _ => {
-            let strings = left.ty.is_binary_string() && right.ty.is_binary_string();
+            let may_be = |e: &Expr| e.ty.is_binary_string() || e.ty.kind == TypeKind::Null;
+            let strings = may_be(left) && may_be(right);
             strings && (is_bytes(left) || is_bytes(right))
         }
     }
@@ -17,7 +20,8 @@ pub(crate) fn is_on_bytes(op: BitOp, left: &Expr, right: &Expr) -> bool {
 
 /// Whether it is bytes by itself: a hexadecimal literal, which is marked as unsigned, is not.
 pub(crate) fn is_bytes(e: &Expr) -> bool {
-    e.ty.is_binary_string() && !e.ty.unsigned
+    let is_null = || e.is_null_by_type() && !matches!(e.node, Node::Literal(_) | Node::Subquery { .. });
+    e.ty.is_binary_string() && !e.ty.unsigned || is_null()
 }
 
 /// Error 3513 if the lengths differ.

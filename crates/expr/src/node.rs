@@ -549,7 +549,15 @@ impl Expr {
         found
     }
 
-    /// The same of a step of a chain, after steps that are constant or not.
+    /// Whether it is NULL whatever the rows are. What a parameter or a variable will be that is NULL now is not known yet.
+    pub(crate) fn is_null_by_type(&self) -> bool {
+        let is_null = |e: &Expr| e.ty.kind == TypeKind::Null;
+        let mut known = is_null(self);
+        self.walk(&mut |e| known &= !(is_null(e) && matches!(e.node, Node::Param(_) | Node::AssignVar(..))));
+        known
+    }
+
+    /// Whether a step of a chain is constant, after steps that are or not.
     fn is_constant_after(&self, before: bool) -> bool {
         match &self.node {
             Node::Column(_)

@@ -5,6 +5,8 @@
 
 use super::{Accumulator, AggFunc, Aggregate, Env, EvalCtx, NumKind, State};
 use super::{add_decimal, exact_sum, number_kind};
+use crate::bit_bytes::joined;
+use crate::node::BitOp;
 use tidemark_types::error::Result;
 use tidemark_types::{Val, Value};
 
@@ -89,11 +91,17 @@ impl Accumulator {
                 *best = Some(value.clone());
             }
             (state, State::Numbers(numbers)) => numbers.iter().for_each(|number| state.add_number(*number)),
-            (State::Bits(bits), State::Bits(more)) => match spec.func {
-                AggFunc::BitAnd => *bits &= more,
-                AggFunc::BitOr => *bits |= more,
+            (State::Bits(bits), State::Bits(more)) => match spec.func.bit_op() {
+                BitOp::And => *bits &= more,
+                BitOp::Or => *bits |= more,
                 _ => *bits ^= more,
             },
+            (State::Bytes(bytes), State::Bytes(Some(more))) => {
+                *bytes = Some(match bytes {
+                    Some(bytes) => joined(spec.func.bit_op(), bytes, more)?,
+                    None => more.clone(),
+                });
+            }
             _ => {}
         }
         Ok(())
@@ -108,6 +116,7 @@ impl Accumulator {
             }
             State::Best(Some(value)) => [value.clone(), Val::Null],
             State::Bits(bits) => [Val::UInt(*bits), Val::Null],
+            State::Bytes(Some(bytes)) => [Val::Str(bytes.clone().into()), Val::Null],
             State::Numbers(numbers) => {
                 let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
                 [Val::Str(bytes.into()), Val::Null]
@@ -128,6 +137,7 @@ impl Accumulator {
             (State::Best(_), Val::Null, _) => {}
             (State::Best(best), value, _) => *best = Some(value),
             (State::Bits(bits), Val::UInt(value), _) => *bits = value,
+            (State::Bytes(bytes), Val::Str(value), _) => *bytes = Some(value.into_owned()),
             (State::Numbers(numbers), Val::Str(bytes), _) => {
                 let bytes = bytes.as_chunks().0.iter();
                 numbers.extend(bytes.map(|bytes| f64::from_le_bytes(*bytes)));

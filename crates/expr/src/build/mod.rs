@@ -910,11 +910,7 @@ pub(crate) fn collate(e: Expr, collation: Collation, bind: &BindCtx) -> Result<E
     } else {
         bind.collation_connection.charset()
     };
-    // What a parameter or variable will be is not known yet.
-    let mut unknown = false;
-    e.walk(&mut |e| unknown |= matches!(e.node, Node::Param(_) | Node::UserVar(_) | Node::AssignVar(..)));
-    let known = e.ty.kind != TypeKind::Null || !unknown;
-    if charset != collation.charset() && known {
+    if charset != collation.charset() && (e.ty.kind != TypeKind::Null || e.is_null_by_type()) {
         return Err(SqlError::collation_charset_mismatch(
             collation.name(),
             charset.name(),
@@ -955,12 +951,15 @@ pub(crate) fn subquery(
         ty
     };
     let quantified = matches!(kind, SubqueryKind::Quantified(..));
+    let is_not_in = kind == SubqueryKind::Quantified(CmpOp::Ne, Quantifier::All);
     let operands = operands
         .into_iter()
         .zip(columns)
         .map(|(operand, column)| {
             let other = self::column(0, column.clone());
-            if quantified {
+            // NOT IN looks row by row at a constant that NULLIF makes, as it may be NULL.
+            let by_row = is_not_in && matches!(&operand.node, Node::Call(def, _) if def.name == "nullif");
+            if quantified && !by_row {
                 check_date(&operand, &other, bind)?;
             }
             let operand = year::year_beside(operand, column);

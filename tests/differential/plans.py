@@ -4,15 +4,15 @@ Some answers of MySQL are up to its plan: a value that cannot be computed is an 
 constant beside an indexed column is at times looked for as something else than it is compared as. A query on which MySQL does not
 agree with itself has several right answers, and ours is to be one of them.
 
-Eighteen of its faults are told apart by asking in another way, too:
+Twenty of its faults are told apart by asking in another way, too:
 
 - an outer join that it takes for an inner one, where a condition, and what a subquery of IN, ANY or ALL selects, is asked behind IFNULL;
-- a negative integer that it takes in a list or a CASE for the unsigned one with its bits, by decimals;
+- a negative integer that it takes in a list, a CASE or FIELD for the unsigned one with its bits, by decimals;
 - a number in BETWEEN that it takes for a packed date beside NULL, by its text;
 - the date of a long TIME, to which it adds the time of day, at midnight;
 - doubles in a list that it rounds beside an integer, with an integer in the list;
 - the date that is none of a GREATEST of a text that is none, where it is made NULL;
-- a frame that is lost where it would begin or end before the least TIME, by dates;
+- a frame that is lost where it would begin or end before the least TIME, by dates, or beside the zero date, by an early one;
 - a condition that is no boolean beside a document where it is a constant of WHERE, and a constant document that becomes a number beside an
   integer of a derived table, by some that are no constants;
 - a document that ROLLUP groups by and has more than once, by its text;
@@ -23,7 +23,8 @@ Eighteen of its faults are told apart by asking in another way, too:
 - GREATEST or LEAST of a text and a date, which are at times bytes in a document, as a text;
 - what a function or a document makes of the bytes of REGEXP_SUBSTR or REGEXP_REPLACE, which are latin1 there, of bytes;
 - an average of a window over a CASE of years and smaller numbers, for which it has no room, over a sum;
-- the greatest or least text of ANY or ALL under a collation of its own, row by row.
+- the greatest or least text of ANY or ALL under a collation of its own, row by row;
+- what REPLACE makes longer, for which a table of its own has no room, of a text that may be long.
 """
 import re
 
@@ -37,7 +38,7 @@ KEYS = re.compile(r", KEY k\d \((?:[^()]|\(\d\))*\)")
 DOCUMENTS = re.compile(r"CAST\(('(?:[^'])*') AS JSON\)")
 CONDITIONS = re.compile(r"\b(?:JSON_VALID|JSON_CONTAINS|JSON_CONTAINS_PATH|ISNULL|STRCMP)\(")
 MOMENTS = re.compile(r"DATE|TIME|'[^']*[-:]")     # in a list of which an integer more would change how all are read
-LISTED = re.compile(r"(?:-?\d+ )?IN \((?!SELECT)")
+LISTED = re.compile(r"(?:-?\d+ )?IN \((?!SELECT)|\bFIELD\(")
 ROWS = re.compile(r"\([^()]*\) (?:NOT )?IN \((?:\([^()]*\),?)+\)")
 BITS = re.compile(r"(x\d+\.c\d+|\bc\d+)( (?:NOT )?IN \((?!SELECT))([^()]*\([^()]*[|&^~<>][^()]*\)|~)")     # a column in a list of what has all bits
 SIGNED = re.compile(r"(?<![\w.])(-\d+|\d{19,20})(?![\w.])")
@@ -105,7 +106,7 @@ def with_guarded_conditions(sql: str) -> str:
 
 
 def with_exact_signs(sql: str) -> str:
-    """The query with the integers of which a list or a CASE may have both signs as decimals."""
+    """The query with the integers of which a list, a CASE or FIELD may have both signs as decimals."""
     def exact(text: str) -> str:
         return SIGNED.sub(r"\1.0", text)
     def in_rows(found: re.Match) -> str:
@@ -183,11 +184,21 @@ def without_lost_dates(sql: str) -> str:
 
 def with_times_as_dates(sql: str) -> str:
     """The query with each key of a frame of intervals as so long after a date, as it may be if it is a TIME."""
+    return with_frame_keys(sql, "TIMESTAMP('2000-01-01', {})")
+
+
+def with_early_dates(sql: str) -> str:
+    """The query with an early date for the zero date among the keys of a frame of intervals."""
+    return with_frame_keys(sql, "IF({0} + 0 = 0, TIMESTAMP'0200-01-01 00:00:00', {0})")
+
+
+def with_frame_keys(sql: str, form: str) -> str:
+    """The query with each key of a frame of intervals in this form."""
     out, at = [], 0
     for found in re.finditer(r"( DESC)? RANGE (?=BETWEEN|CURRENT|UNBOUNDED|INTERVAL)", sql):
         start, end = at_own_depth(sql, found.start()), found.start()
         if start is not None and start >= at:
-            out.append(f"{sql[at:start]}TIMESTAMP('2000-01-01', {sql[start:end]})")
+            out += [sql[at:start], form.format(sql[start:end])]
             at = end
     return "".join(out) + sql[at:]
 
@@ -227,6 +238,14 @@ def with_wide_averages(sql: str) -> str:
 def with_plain_bytes(sql: str) -> str:
     """The query with what REGEXP_SUBSTR and REGEXP_REPLACE make as bytes."""
     return around_calls(around_calls(sql, "REGEXP_REPLACE", "CAST(", " AS BINARY)"), "REGEXP_SUBSTR", "CAST(", " AS BINARY)")
+
+
+def with_long_replacements(sql: str) -> str:
+    """The query with what REPLACE puts in as a text whose type is long."""
+    def longer(listed: str) -> str:
+        items = parts(listed)
+        return ", ".join([*items[:-1], f"INSERT({items[-1]}, 999, 0, SPACE(99))"])
+    return with_arguments(sql, "REPLACE(", longer)
 
 
 def with_text_extremes(sql: str) -> str:

@@ -29,8 +29,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from changes import Script  # noqa: E402
 from forms import deliberate  # noqa: E402
-from plans import (OtherPlans, by_other_indexes, guarded, with_dates_beside_null, with_each_compared, with_exact_signs, with_joined_texts, with_live_conditions, with_live_documents,  # noqa: E402
-                   with_mixed_lists, with_numbered_keys, with_one_set, with_plain_bytes, with_single_times, with_text_extremes, with_text_keys, with_times_as_dates,
+from plans import (OtherPlans, by_other_indexes, guarded, with_dates_beside_null, with_each_compared, with_early_dates, with_exact_signs, with_joined_texts, with_live_conditions, with_live_documents,  # noqa: E402
+                   with_long_replacements, with_mixed_lists, with_numbered_keys, with_one_set, with_plain_bytes, with_single_times, with_text_extremes, with_text_keys, with_times_as_dates,
                    with_wide_averages, without_lost_dates)
 from queries import Queries  # noqa: E402
 from support.address import Address  # noqa: E402
@@ -46,7 +46,7 @@ SECONDS_MAX = 30        # of a statement
 OF_VALUES = {f"error {code}" for code in (1242, 1292, 1365, 1411, 1690, 3020, 3024, 3140, 3141, 3143, 3144, 3146, 3147, 3149, 3156, 3854, 3995, 6527)}
 # Other forms of a query that ask the same, by which fault of MySQL one of them makes a difference.
 OTHERWISE = {
-    with_exact_signs: "a negative integer in a list or a CASE beside an unsigned one, which MySQL takes for equal if their bits are",
+    with_exact_signs: "a negative integer in a list, a CASE or FIELD beside an unsigned one, which MySQL takes for equal if their bits are",
     with_dates_beside_null: "a date between a number and NULL, which MySQL compares with the packed date",
     with_mixed_lists: "doubles and texts in a list, which MySQL rounds beside an integer",
     without_lost_dates: "GREATEST of a date and a text that is none",
@@ -62,6 +62,7 @@ OTHERWISE = {
     with_wide_averages: "AVG of years and smaller numbers in a window, which MySQL cuts to the digits of these",
     with_plain_bytes: "bytes of REGEXP_SUBSTR or REGEXP_REPLACE in a function or a document, which are latin1 there",
     with_text_extremes: "GREATEST or LEAST of a text and a date, which are bytes in a document",
+    with_long_replacements: "REPLACE by a longer text, which MySQL cuts in a temporary table",
 }
 DOUBLE = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 LONG_TIMES = re.compile(r"TIMEDIFF|SEC_TO_TIME|MAKETIME|SUBTIME|ADDTIME|AS TIME|TIME\(")     # functions that give times beyond a day
@@ -133,12 +134,15 @@ class Pair:
                 other = ask_otherwise(sql)
                 if other != sql and alike(mine, perform(self.connections[1], other)):
                     return why
+            early = with_early_dates(sql)
+            if early != sql and alike(*self.ask(early)):
+                return "a frame beside the zero date, which MySQL loses"
             if LONG_TIMES.search(sql) and alike(*self.at_midnight(sql)):
                 return "the date of a TIME beyond a day, to which MySQL adds the time of day"
         elif any(alike(mine, self.theirs_after(played, other)) for other in by_other_indexes(sql)):
             return "MySQL says both, by its plan"
         else:
-            for ask_otherwise in (with_exact_signs, with_plain_bytes):
+            for ask_otherwise in (with_exact_signs, with_mixed_lists, with_plain_bytes):
                 other = ask_otherwise(sql)
                 if other != sql and alike(mine, self.theirs_after(played, other)):
                     return OTHERWISE[ask_otherwise]

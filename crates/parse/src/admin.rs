@@ -95,7 +95,7 @@ impl Parser<'_> {
             "OPTIMIZE" => self.maintenance(MaintenanceKind::Optimize),
             "CHECK" => self.maintenance(MaintenanceKind::Check),
             "REPAIR" => self.maintenance(MaintenanceKind::Repair),
-            "CHECKSUM" => self.maintenance(MaintenanceKind::Checksum),
+            "CHECKSUM" => self.checksum(),
             "GRANT" => self.grant(),
             "REVOKE" => self.revoke(),
             "INSTALL" if self.accept("COMPONENT") => {
@@ -521,19 +521,28 @@ impl Parser<'_> {
         })?))
     }
 
-    fn maintenance(&mut self, kind: MaintenanceKind) -> Result<Statement> {
-        self.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+    fn checksum(&mut self) -> Result<Statement> {
+        let tables = self.tables_to_look_through()?;
+        let quick = self.accept_any(&["QUICK", "EXTENDED"]) == Some("QUICK");
+        Ok(Statement::ChecksumTable { tables, quick })
+    }
+
+    fn tables_to_look_through(&mut self) -> Result<Vec<ObjectName>> {
         if !self.accept("TABLE") {
             self.expect("TABLES")?;
         }
-        let tables = self.list(Parser::object_name)?;
+        self.list(Parser::object_name)
+    }
+
+    fn maintenance(&mut self, kind: MaintenanceKind) -> Result<Statement> {
+        self.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+        let tables = self.tables_to_look_through()?;
         if kind == MaintenanceKind::Analyze && self.is_any(&["UPDATE", "DROP"]) {
             return self.histogram(tables);
         }
         let options: &[&str] = match kind {
             MaintenanceKind::Check => &["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"],
             MaintenanceKind::Repair => &["QUICK", "EXTENDED", "USE_FRM"],
-            MaintenanceKind::Checksum => &["QUICK", "EXTENDED"],
             MaintenanceKind::Analyze | MaintenanceKind::Optimize => &[],
         };
         while self.accept_any(options).is_some()

@@ -13,12 +13,36 @@
 //!   NULL        the column's default, or the type's zero
 //! ```
 
+use crate::context::answer::{bigint, text};
+use crate::context::{ResultRows, SessionState};
 use crate::dictionary::{ColumnDef, ColumnDefault, TableDef};
+use crate::error::{Result, SqlError};
 use crate::types::{DateTime, SqlType, Time, TimeZone, TypeKind, Val, assign};
-use tidemark_engine::Datum;
+use tidemark_engine::{Datum, Flow, Keep, KeyRange, RangeScan, Read, Transaction};
+
+/// The answer to CHECKSUM TABLE without rows; of each table it has the name and the checksum.
+pub fn empty_answer() -> ResultRows {
+    ResultRows::new(&[("Table", text(512)), ("Checksum", bigint())])
+}
+
+/// The checksum of a table's rows, as a transaction reads them.
+pub fn sum_rows(state: &SessionState, table: &TableDef, txn: &mut Transaction, read: Read) -> Result<u32> {
+    let stored = state.database.engine().table(table.id)?;
+    let form = RecordForm::new(table);
+    let (mut sum, mut count) = (0u32, 0u64);
+    stored.scan(txn, &RangeScan::new(0, &KeyRange::all()), read, &mut |row| {
+        count += 1;
+        if count.is_multiple_of(1024) && state.process.is_interrupted() {
+            return Err(SqlError::interrupted().into());
+        }
+        sum = sum.wrapping_add(form.sum(|at| row.get(at)));
+        Ok((Keep::Release, Flow::Continue))
+    })?;
+    Ok(sum)
+}
 
 /// A table's rows in MySQL's form.
-pub(super) struct RecordForm<'t> {
+struct RecordForm<'t> {
     table: &'t TableDef,
     /// The bit of the first column that may be NULL.
     first_bit: usize,
@@ -28,7 +52,7 @@ pub(super) struct RecordForm<'t> {
 }
 
 impl RecordForm<'_> {
-    pub(super) fn new(table: &TableDef) -> RecordForm<'_> {
+    fn new(table: &TableDef) -> RecordForm<'_> {
         let is_varying = |ty: &SqlType| ty.kind == TypeKind::VarChar || ty.is_blob_or_text();
         let first_bit = !table.columns.iter().any(|column| is_varying(&column.ty)) as usize;
         let nullable = table.columns.iter().filter(|column| column.ty.nullable).count();
@@ -41,7 +65,7 @@ impl RecordForm<'_> {
     }
 
     /// The CRC-32 of a row.
-    pub(super) fn sum<'r>(&self, datum: impl Fn(usize) -> Datum<'r>) -> u32 {
+    fn sum<'r>(&self, datum: impl Fn(usize) -> Datum<'r>) -> u32 {
         let mut record = vec![0xFF; self.null_bytes];
         let mut bit = self.first_bit;
         for (at, column) in self.table.columns.iter().enumerate() {

@@ -1,16 +1,14 @@
-//! ANALYZE, OPTIMIZE, CHECK, REPAIR and CHECKSUM TABLE. Statistics are read off the trees when needed, so ANALYZE has nothing
+//! ANALYZE, OPTIMIZE, CHECK and REPAIR TABLE. Statistics are read off the trees when needed, so ANALYZE has nothing
 //! to do but to renew histograms (`histogram.rs`); CHECK reads the table through; OPTIMIZE makes it anew, as `ALTER TABLE … FORCE` does: trees keep themselves half
 //! full and better by merging pages, a copy is full, and what was free in the old trees goes back to the file.
 
 use super::DdlContext;
-use super::checksum::RecordForm;
 use crate::accounts::Privileges;
-use crate::context::answer::{Answer, ResultRows, bigint, text};
+use crate::context::answer::{Answer, ResultRows, text};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{MaintenanceKind, ObjectName};
 use crate::types::{Val, Value};
-use std::sync::Arc;
 use tidemark_engine::{Flow, Isolation, Keep, KeyRange, RangeScan, Read};
 
 impl DdlContext<'_> {
@@ -28,7 +26,6 @@ impl DdlContext<'_> {
             let both = Privileges::SELECT.union(Privileges::INSERT);
             match kind {
                 MaintenanceKind::Check => self.state.require_describe(schema, table)?,
-                MaintenanceKind::Checksum => self.state.require_in_part(Privileges::SELECT, schema, table)?,
                 _ => self.state.require_in_part(both, schema, table)?,
             }
         }
@@ -39,14 +36,11 @@ impl DdlContext<'_> {
             }
             may(&table).map(|()| table)
         };
-        if kind == MaintenanceKind::Checksum {
-            return self.checksum(tables, &open);
-        }
         let operation = match kind {
             MaintenanceKind::Analyze => "analyze",
             MaintenanceKind::Optimize => "optimize",
             MaintenanceKind::Check => "check",
-            MaintenanceKind::Repair | MaintenanceKind::Checksum => "repair",
+            MaintenanceKind::Repair => "repair",
         };
         let mut rows = ResultRows::new(&[
             ("Table", text(512)),
@@ -120,7 +114,6 @@ impl DdlContext<'_> {
                     self.renew_histograms(&table)?;
                     say("status", "OK");
                 }
-                MaintenanceKind::Checksum => say("status", "OK"),
             }
         }
         Ok(Answer::Rows(rows))
@@ -172,51 +165,5 @@ impl DdlContext<'_> {
             )));
         }
         Ok(())
-    }
-
-    fn checksum(
-        &self,
-        tables: &[ObjectName],
-        open: &dyn Fn(&ObjectName) -> Result<Arc<TableDef>>,
-    ) -> Result<Answer> {
-        let mut rows = ResultRows::new(&[("Table", text(512)), ("Checksum", bigint())]);
-        for name in tables {
-            let (schema, table) = self.state.resolve(name)?;
-            let full = Value::string(format!("{schema}.{table}"));
-            let sum = match open(name) {
-                Ok(table) => Value::Int(self.sum_rows(&table)? as i64),
-                Err(error) => {
-                    self.warn(error);
-                    Value::Null
-                }
-            };
-            rows.push(vec![full, sum]);
-        }
-        Ok(Answer::Rows(rows))
-    }
-
-    /// The sum of the rows' checksums.
-    fn sum_rows(&self, table: &TableDef) -> Result<u32> {
-        let engine = self.state.database.engine();
-        let stored = engine.table(table.id)?;
-        let form = RecordForm::new(table);
-        let mut txn = engine.transaction();
-        txn.begin(Isolation::RepeatableRead, true);
-        let (mut sum, mut count) = (0u32, 0u64);
-        stored.scan(
-            &mut txn,
-            &RangeScan::new(0, &KeyRange::all()),
-            Read::Consistent,
-            &mut |row| {
-                count += 1;
-                if count.is_multiple_of(1024) && self.state.process.is_interrupted() {
-                    return Err(SqlError::interrupted().into());
-                }
-                sum = sum.wrapping_add(form.sum(|at| row.get(at)));
-                Ok((Keep::Release, Flow::Continue))
-            },
-        )?;
-        txn.rollback()?;
-        Ok(sum)
     }
 }

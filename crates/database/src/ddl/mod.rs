@@ -7,7 +7,7 @@
 pub mod accounts;
 mod alter;
 mod check;
-mod checksum;
+pub mod checksum;
 pub(crate) mod column;
 pub mod components;
 mod create;
@@ -118,7 +118,7 @@ pub fn change_histograms(
     DdlContext::new(state).change_histograms(tables, columns, change, may)
 }
 
-/// ANALYZE, OPTIMIZE, CHECK, REPAIR or CHECKSUM TABLE. `may` says whether the session's own locks allow it.
+/// ANALYZE, OPTIMIZE, CHECK or REPAIR TABLE. `may` says whether the session's own locks allow it.
 pub fn maintain(
     state: &SessionState,
     kind: MaintenanceKind,

@@ -378,6 +378,4 @@ pub enum MaintenanceKind {
     Check,
     /// `REPAIR TABLE`
     Repair,
-    /// `CHECKSUM TABLE`
-    Checksum,
 }

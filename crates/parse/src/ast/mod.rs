@@ -246,7 +246,14 @@ pub enum Statement {
         /// `ALGORITHM=…`, `LOCK=…`
         demands: Vec<AlterAction>,
     },
-    /// ANALYZE, OPTIMIZE, CHECK, REPAIR, CHECKSUM TABLE.
+    /// CHECKSUM TABLE.
+    ChecksumTable {
+        /// The tables, in the order written.
+        tables: Vec<ObjectName>,
+        /// `QUICK`: only sums that the engine keeps, which are none.
+        quick: bool,
+    },
+    /// ANALYZE, OPTIMIZE, CHECK, REPAIR TABLE.
     TableMaintenance {
         /// Which of these statements.
         kind: MaintenanceKind,

@@ -160,6 +160,7 @@ impl Session {
             return Ok(answer);
         }
         match statement {
+            Statement::ChecksumTable { tables, quick } => self.checksum(tables, *quick),
             Statement::Begin(options) => self.begin(options),
             Statement::Commit { chain, release } => self.commit(*chain, *release),
             Statement::Rollback { chain, release } => self.rollback(*chain, *release),

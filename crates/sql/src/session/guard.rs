@@ -74,7 +74,7 @@ pub(super) fn effect_of(state: &SessionState, statement: &Statement) -> Effect {
     match statement {
         statement if is_of_temporary(state, statement) => Effect::ChangesTemporary,
         Statement::TableMaintenance {
-            kind: MaintenanceKind::Check | MaintenanceKind::Checksum,
+            kind: MaintenanceKind::Check,
             ..
         } => Effect::Nothing,
         Statement::LockTables(tables) if tables.iter().any(|lock| lock.write) => Effect::Locks,

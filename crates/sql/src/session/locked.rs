@@ -357,7 +357,11 @@ impl Session {
 
     /// The same for a table that is looked through, or made anew (OPTIMIZE).
     pub(super) fn check_locked_maintenance(&self, kind: MaintenanceKind, table: &TableDef) -> Result<()> {
-        let changes = kind == MaintenanceKind::Optimize;
+        self.check_locked(table, kind == MaintenanceKind::Optimize)
+    }
+
+    /// The same for a table that is changed or only read.
+    pub(super) fn check_locked(&self, table: &TableDef, changes: bool) -> Result<()> {
         if table.temporary {
             return Ok(());
         }

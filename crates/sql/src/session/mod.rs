@@ -14,6 +14,7 @@
 
 mod admin;
 mod argument;
+mod checksum;
 mod create_filled;
 #[cfg(test)]
 mod depth_tests;

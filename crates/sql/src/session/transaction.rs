@@ -144,30 +144,40 @@ impl Session {
         if self.is_read_only() && plan.needs_read_write() {
             return Err(SqlError::read_only_transaction());
         }
+        Ok(self.begin_work(plan.writes(), plan.writes_permanent()))
+    }
+
+    /// Before a statement that has no plan and reads tables.
+    pub(super) fn begin_reading(&mut self) -> StatementStart {
+        self.begin_work(false, false)
+    }
+
+    #[inline(always)]
+    fn begin_work(&mut self, writes: bool, writes_permanent: bool) -> StatementStart {
         self.settings_of_locks();
         if !self.state.in_transaction.get() {
             let (isolation, read_only) = self.take_characteristics();
             if self.state.settings.autocommit {
                 self.state.track_end();
                 self.start(isolation, read_only);
-                self.transaction.wrote = plan.writes_permanent();
+                self.transaction.wrote = writes_permanent;
                 self.txn.statement_begin();
-                return Ok(StatementStart {
+                return StatementStart {
                     alone: true,
                     savepoint: None,
-                });
+                };
             }
             self.open(isolation, read_only);
             self.state.track_implicit_begin();
         }
-        self.transaction.wrote |= plan.writes_permanent();
+        self.transaction.wrote |= writes_permanent;
         self.transaction.begun = true;
         self.txn.statement_begin();
-        let savepoint = plan.writes().then(|| self.txn.savepoint());
-        Ok(StatementStart {
+        let savepoint = writes.then(|| self.txn.savepoint());
+        StatementStart {
             alone: false,
             savepoint,
-        })
+        }
     }
 
     /// After it: commits a statement of its own, undoes one that failed.

@@ -154,7 +154,15 @@ DEEP = {
     "version comment": nested("/*!50000 ", "SELECT 1", " */"),
 }
 
+def windows_in_turn(n):
+    """A window for each step, each of which goes on from the next."""
+    steps = [f"w{i} AS (w{i + 1})" for i in range(n)] + [f"w{n} AS (ORDER BY a)"]
+    return "SELECT SUM(a) OVER w0 FROM one WINDOW " + ", ".join(steps)
+
+
 LONG = {
+    "windows of which each goes on from the next": windows_in_turn,
+    "windows without a name": listed("SELECT 1 FROM one WHERE a = 0 ORDER BY ", "SUM(a) OVER (ORDER BY a)", separator=" + "),
     "plus": chain("1", "+1"),
     "plus after parentheses": chain("(1)", "+1"),
     "minus": chain("1", "-1"),

@@ -176,9 +176,9 @@ pub struct Status {
     pub oldest_view: Lsn,
     /// Transactions that have written and not ended.
     pub active_writers: u64,
-    /// Transactions that wrote and were committed.
+    /// Transactions that wrote and were committed, in the whole process.
     pub commits: u64,
-    /// Transactions that wrote and were rolled back.
+    /// Transactions that wrote and were rolled back, in the whole process.
     pub rollbacks: u64,
     /// Transactions whose old versions, or what else they left, purge has not removed yet.
     pub history_length: u64,

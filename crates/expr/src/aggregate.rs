@@ -299,7 +299,7 @@ impl Aggregate {
     pub fn is_reversible(&self) -> bool {
         match self.func {
             AggFunc::CountRows | AggFunc::Count => true,
-            // Bytes keep their length.
+            // When no row is left, bytes would have to be none again.
             AggFunc::BitXor => !self.ty.is_binary_string(),
             AggFunc::Sum | AggFunc::Avg => number_kind(&self.args[0].ty) != NumKind::Double,
             _ => false,

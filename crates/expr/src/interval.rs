@@ -275,13 +275,21 @@ fn has_time(text: &[u8], env: &Env) -> bool {
 
 /// The time of the day of what reads as a date, else a duration; `None` is NULL or neither.
 pub(crate) fn clock(value: &Val, env: &Env) -> Result<Option<Time>> {
-    match value {
-        Val::Int(..=TIME_MAX) => value.to_time(env),
-        Val::UInt(n) if *n <= TIME_MAX as u64 => value.to_time(env),
-        _ => match as_date(value, env) {
-            Some(t) => Ok(Some(t.time())),
-            None => value.to_time(env),
-        },
+    let is_time = match value {
+        Val::Int(n) => *n <= TIME_MAX,
+        Val::UInt(n) => *n <= TIME_MAX as u64,
+        Val::Double(n) => *n < (TIME_MAX + 1) as f64,
+        Val::Decimal(d) => d.to_f64() < (TIME_MAX + 1) as f64,
+        _ => false,
+    };
+    let date = match value {
+        _ if is_time => None,
+        Val::Decimal(d) => d.trunc_to_i128().and_then(|n| number_as_date(n, env)),
+        _ => as_date(value, env),
+    };
+    match date {
+        Some(t) => Ok(Some(t.time())),
+        None => value.to_time(env),
     }
 }
 

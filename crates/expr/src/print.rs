@@ -4,7 +4,7 @@
 //! is parsed again, that of views and generated columns, is written from the syntax tree.
 
 use super::env::Env;
-use super::func::ArrayTest;
+use super::func::{self, ArrayTest};
 use super::node::{BitOp, Expr, IntervalUnit, Node, Quantifier, SubqueryKind, VarScope};
 use tidemark_types::{Val, Value};
 
@@ -160,6 +160,11 @@ impl Printer<'_> {
                     name => format!("{name}({},{document})", of(&args[0])),
                 }
             }
+            // What has no function of this name stands around an operand for its type alone.
+            Node::Call(def, args) if args.len() == 1 && !func::is_function(def.name) => match def.name {
+                "cast_as_json" => format!("cast({} as json)", of(&args[0])),
+                _ => of(&args[0]),
+            },
             Node::Call(def, args) => format!("{}({})", def.name, all(args, ",")),
             Node::Cast(inner) => format!("cast({} as {})", of(inner), cast_name(e)),
             Node::Retype(inner) | Node::Digits { value: inner, .. } => of(inner),

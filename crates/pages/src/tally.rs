@@ -1,5 +1,5 @@
-//! Counts of what happens so often that a locked instruction for each would show: page requests, page changes, log records, and of
-//! the floors above rows and ends of transactions.
+//! Counts of what happens so often that a locked instruction for each would show: page requests, page changes, log records. Rows and ends of
+//! transactions, which the engine above counts, are here as well, so that a thread has all of its counts in one place.
 //!
 //! Each thread adds to a slot of its own with a plain load and store. A slot outlives its thread: the next thread that begins takes
 //! it over with what it has counted, so a sum over all slots has each count once, and there are never more slots than there

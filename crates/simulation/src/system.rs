@@ -160,7 +160,8 @@ unsafe fn futex(address: usize, operation: c_int, value: u32, time: *const times
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
     if let Some(now) = scheduler::now() {
-        let epoch = if clock == libc::CLOCK_REALTIME { EPOCH } else { 0 };
+        let is_time_of_day = matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE);
+        let epoch = if is_time_of_day { EPOCH } else { 0 };
         // SAFETY: the caller's time.
         unsafe { *time = to_timespec(now + epoch * 1_000_000_000) };
         return 0;

@@ -134,12 +134,13 @@ impl Current {
             .take_transactions(|event| *recent.slot(true, TransactionEvent::none) = event);
     }
 
-    /// What is told of a statement that was a transaction of its own, if that may be kept with it.
+    /// What is told of a statement that began at a moment and was a transaction of its own, if that may be kept with it.
     #[inline(always)]
-    fn own_transaction(&self, over: Option<&Over>, told: Told) -> Option<OwnTransaction> {
+    fn own_transaction(&self, began: Tick, over: Option<&Over>, told: Told) -> Option<OwnTransaction> {
         let over = over.filter(|_| told.collected.is_usual())?;
-        let (_, isolation, read_only) = over.alone?;
-        let may_be_kept = self.history.may_have_transaction() && self.stages.running.is_none();
+        let (at, isolation, read_only) = over.alone?;
+        let is_its_own = at == began && self.transaction.is_none();
+        let may_be_kept = is_its_own && self.history.may_have_transaction() && self.stages.running.is_none();
         may_be_kept.then_some(OwnTransaction {
             isolation,
             read_only,
@@ -411,25 +412,23 @@ impl Process {
         current.command = "Sleep";
         current.since = now;
         current.running = false;
-        match (ended, current.own_transaction(over, told)) {
-            (Some((ended, prepared)), Some(own)) => {
-                current.transactions.count(own.read_only, ended.figures.nanos);
-                ended.own_transaction = Some(own);
-                let said = prepared.map_or(Said::Here(&mut current.statement), Said::Prepared);
-                let txn = over.and_then(|over| over.txn);
-                current.history.add_with_transaction(ended, said, txn);
-                ended.own_transaction = None;
-            }
-            (Some((ended, prepared)), None) => {
-                current.end_events(now, over, told);
-                current.keep(ended, prepared.map(Said::Prepared), told);
-                if told.collected.has(Consumer::StatementsHistoryLong) {
-                    self.tell_long(current, told);
-                }
-            }
-            (None, _) => {
-                current.end_events(now, over, told);
-                current.history.pass_within();
+        let Some((ended, prepared)) = ended else {
+            current.end_events(now, over, told);
+            current.history.pass_within();
+            return self.forget_interrupt();
+        };
+        if let Some(own) = current.own_transaction(ended.began, over, told) {
+            current.transactions.count(own.read_only, ended.figures.nanos);
+            ended.own_transaction = Some(own);
+            let said = prepared.map_or(Said::Here(&mut current.statement), Said::Prepared);
+            let txn = over.and_then(|over| over.txn);
+            current.history.add_with_transaction(ended, said, txn);
+            ended.own_transaction = None;
+        } else {
+            current.end_events(now, over, told);
+            current.keep(ended, prepared.map(Said::Prepared), told);
+            if told.collected.has(Consumer::StatementsHistoryLong) {
+                self.tell_long(current, told);
             }
         }
         self.forget_interrupt();
@@ -681,10 +680,15 @@ mod tests {
         process.end(Tick::now(), None, None, told(&setup, &long));
     }
 
-    /// What is shown of the last transactions.
-    fn transactions(process: &Process) -> String {
-        process.with_current(|current| {
-            format!("{:?}", current.transactions.recent.history().collect::<Vec<_>>())
+    /// What is shown of the last statements and transactions.
+    fn events(process: &Process) -> String {
+        process.with_statements(|current| {
+            let statements = current.history.recent.history();
+            let statements: Vec<_> = statements
+                .map(|event| (event.id, event.ended.began, event.transaction()))
+                .collect();
+            let transactions: Vec<_> = current.transactions.recent.history().collect();
+            format!("{statements:?} {transactions:?}")
         })
     }
 
@@ -700,7 +704,7 @@ mod tests {
         let mut random = Random::new(5);
         let mut at = Tick::default();
         for number in 1..20_000 {
-            let began = at;
+            let (before, began) = (at, Tick::now());
             at = Tick::now();
             let over = |alone| Over {
                 txn: NonZeroU64::new(number % 3 * number),
@@ -709,11 +713,14 @@ mod tests {
             };
             let is_kept = !random.one_in(20);
             // Stretches of autocommitted statements, with others between them.
-            let kind = random.below(if number / 40 % 2 == 0 { 40 } else { 4 });
+            let kind = random.below(if number / 40 % 2 == 0 { 40 } else { 5 });
+            // The transaction of an earlier statement is told of with this one, or this is one of several.
+            let (is_late, is_of_several) = (random.one_in(20), random.one_in(20));
             let looks = random.one_in(30);
             for (process, setup) in [&usual, &apart].into_iter().zip(&setups) {
                 let told = told(setup, &long);
                 process.begin("Query", b"", Some(began));
+                let alone = if is_late { before } else { began };
                 let over = match kind {
                     0 => None,
                     1 => {
@@ -721,11 +728,14 @@ mod tests {
                         None
                     }
                     2 => Some(over(None)),
-                    _ => Some(over(Some((began, Isolation::RepeatableRead, number % 2 == 0)))),
+                    _ => Some(over(Some((alone, Isolation::RepeatableRead, number % 2 == 0)))),
                 };
                 let mut ended = Ended::none();
                 ended.began = began;
                 ended.figures.nanos = at.nanos_since(began);
+                if is_of_several {
+                    process.end_one_of_several(&mut ended, b"", told);
+                }
                 let kept = is_kept.then_some((&mut ended, None));
                 process.end(at, kept, over.as_ref(), told);
                 if looks && number % 2 == 0 {
@@ -733,7 +743,7 @@ mod tests {
                 }
             }
             if looks {
-                assert_eq!(transactions(&usual), transactions(&apart), "{number}");
+                assert_eq!(events(&usual), events(&apart), "{number}");
             }
         }
         let sums = |process: &Process| process.with_current(|current| current.transactions.sums);

@@ -2,7 +2,8 @@
 //! write.
 //!
 //! A transaction of one statement has the statement's beginning and end, so no clock is read for it, and as a rule its event is not even
-//! written: the [history](super::history) of statements has what it is made of. What a session knows is under the lock of what it is doing, which it takes at the end of each command anyhow.
+//! written: the [history](super::history) of statements has what it is made of. What a session knows is under the lock of what it is doing,
+//! which it takes at the end of each command anyhow.
 
 use super::long::Told;
 use super::recent::Recent;

@@ -78,7 +78,7 @@ fn text_comparable(
     let right = exact_literal(right, &left, years, bind);
     let (left_ty, right_ty) = (left.ty.clone(), right.ty.clone());
     let (left, right) = (year_beside(left, &right_ty), year_beside(right, &left_ty));
-    // Among rows that have an order a number beside a date is one, but in a list of rows a date.
+    // Where rows are compared by their order a number beside a date stays a number, but in a list of rows it is a date.
     let ordered = op == IN_LIST && place == Place::Alone;
     // A constant beside a date or time is one, if it can be read as one.
     let read = |e: &Expr, other: &Expr| {

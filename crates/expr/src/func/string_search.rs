@@ -214,12 +214,16 @@ fn locate<'a>(
     })))
 }
 
+/// Whether a text is of ASCII characters that weigh something under every collation.
+fn is_plain(text: &[u8]) -> bool {
+    text.iter().all(|b| matches!(b, b'\t'..=b'\r' | b' '..=b'~'))
+}
+
 /// The byte at which a part begins that equals the needle under the collation.
 fn find(needle: &[u8], haystack: &[u8], collation: Collation, ctx: &EvalCtx) -> Result<Option<usize>> {
     let charset = collation.charset();
     let mut watch = Watch::new(ctx.env);
     let wanted = charset.char_count(needle);
-    let is_plain = |text: &[u8]| text.iter().all(|b| *b == b' ' || b.is_ascii_graphic());
     let only_case = is_plain(haystack) && is_plain(needle) && collation.folds_only_case();
     // Where a character may weigh as much as several, or nothing, the weights of the needle are looked for.
     let by_weight = (collation.ignores_case() || collation.has_levels()) && !only_case;
@@ -300,4 +304,20 @@ fn substring_index<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) ->
     }
     let start = places[places.len() - wanted] + delimiter.len();
     Ok(slice(subject, start, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_plain_weighs_something_under_every_collation() {
+        for collation in Collation::all().filter(|collation| collation.folds_only_case()) {
+            for byte in 0..=u8::MAX {
+                let plain = is_plain(&[byte]);
+                let weighs = !collation.eq(&[b'x', byte, b'x'], b"xx");
+                assert!(!plain || weighs, "{byte} under {}", collation.name());
+            }
+        }
+    }
 }

@@ -7,7 +7,6 @@
 
 use super::group::{BlockHooks, identity};
 use super::{Planner, WINDOW};
-use crate::dictionary::names_equal;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{
     Binder, Expr, IntervalUnit, Node, OUTER, Scope, WindowFunc, WindowFunction, build, check_comparable,
@@ -15,6 +14,7 @@ use crate::expr::{
 };
 use crate::parse::ast::{self, FrameBound, FrameUnit, FunctionCall, NamedWindow, Over};
 use crate::types::CmpKind;
+use std::collections::HashMap;
 
 /// How error texts name a window without a name.
 const UNNAMED: &str = "<unnamed window>";
@@ -115,11 +115,41 @@ fn gives(have: &[(&Expr, bool)], want: &[(&Expr, bool)]) -> bool {
     want.len() <= have.len() && have.iter().zip(want).all(same)
 }
 
+/// The positions of the windows that are used, in the order of their passes: behind each one that sorts alike comes first, in place of that
+/// which stood there.
+fn side_by_side(windows: &[BoundWindow], is_used: impl Fn(usize) -> bool) -> Vec<usize> {
+    let mut numbers = HashMap::new();
+    let mut order = Vec::new();
+    for at in (0..windows.len()).filter(|at| is_used(*at)) {
+        let sort = windows[at].sort();
+        let sort: Vec<(String, bool)> = sort
+            .into_iter()
+            .map(|(e, descending)| (identity(e), descending))
+            .collect();
+        let next = numbers.len();
+        order.push((at, *numbers.entry(sort).or_insert(next)));
+    }
+    let mut left = vec![0u32; numbers.len()];
+    order.iter().for_each(|(_, sort)| left[*sort] += 1);
+    for i in 0..order.len() {
+        let sort = order[i].1;
+        left[sort] -= 1;
+        if left[sort] > 0 {
+            let behind = &order[i + 1..];
+            let alike = behind.iter().position(|(_, other)| *other == sort);
+            order.swap(i + 1, i + 1 + alike.unwrap_or(0));
+        }
+    }
+    order.into_iter().map(|(at, _)| at).collect()
+}
+
 /// The windows of a block while its clauses are bound.
 #[derive(Default)]
 pub(super) struct Windows {
     /// The WINDOW clause.
     clause: Vec<NamedWindow>,
+    /// Its positions by names in lower case.
+    names: HashMap<String, usize>,
     /// Windows that stand behind OVER. Their positions, like those of calls, are counted behind the clause.
     unnamed: Vec<ast::Window>,
     /// All of them, once they are bound.
@@ -134,11 +164,23 @@ struct OwnKeys {
     order: Vec<(Expr, bool)>,
 }
 
+/// The positions of the windows of which one has its partitioning and its order: itself, or those it goes on from.
+#[derive(Clone, Copy)]
+struct Sources {
+    partition: usize,
+    order: usize,
+}
+
 impl Windows {
     /// The windows of a block with this WINDOW clause.
     pub fn of_clause(clause: &[NamedWindow]) -> Windows {
+        let mut names = HashMap::with_capacity(clause.len());
+        for (at, window) in clause.iter().enumerate() {
+            names.entry(window.name.to_lowercase()).or_insert(at);
+        }
         Windows {
             clause: clause.to_vec(),
+            names,
             ..Windows::default()
         }
     }
@@ -146,12 +188,13 @@ impl Windows {
     /// Binds all windows, when all other clauses are: what is wrong in those is told first. Of all windows the keys come first, then
     /// what each goes on from, then the frames.
     pub fn bind(&mut self, hooks: &mut BlockHooks, (scope, binder): (&Scope, &Binder)) -> Result<()> {
-        for (n, window) in self.clause.iter().enumerate() {
-            let same = |other: &&NamedWindow| names_equal(&other.name, &window.name);
-            if let Some(first) = self.clause[..n].iter().find(same) {
+        for (at, window) in self.clause.iter().enumerate() {
+            let first = self.named(&window.name)?;
+            if first != at {
+                let first = &self.clause[first].name;
                 return Err(SqlError::new(
                     er::WINDOW_DUPLICATE_NAME,
-                    format!("Window '{}' is defined twice.", first.name),
+                    format!("Window '{first}' is defined twice."),
                 ));
             }
         }
@@ -163,11 +206,14 @@ impl Windows {
             .iter()
             .map(|(name, window)| own_keys(window, name.unwrap_or(UNNAMED), hooks, (scope, binder)))
             .collect::<Result<Vec<_>>>()?;
-        let sources = (0..written.len())
-            .map(|at| self.sources(at, written[at]))
-            .collect::<Result<Vec<_>>>()?;
+        let mut known = vec![None; written.len()];
+        for (at, window) in written.iter().enumerate() {
+            self.find_sources(at, *window, &mut known)?;
+        }
         let mut windows = Vec::with_capacity(written.len());
-        for ((name, window), (partition, order)) in written.into_iter().zip(sources) {
+        for ((name, window), Sources { partition, order }) in
+            written.into_iter().zip(known.into_iter().flatten())
+        {
             let order = keys[order].order.clone();
             let frame = frame_of(window, name.unwrap_or(UNNAMED), &order, hooks, (scope, binder))?;
             windows.push(BoundWindow {
@@ -228,24 +274,24 @@ impl Windows {
     }
 
     fn named(&self, name: &str) -> Result<usize> {
-        let found = self.clause.iter().position(|w| names_equal(&w.name, name));
-        found.ok_or_else(|| no_such_window(name))
+        let found = self.names.get(&name.to_lowercase());
+        found.copied().ok_or_else(|| no_such_window(name))
     }
 
-    /// The positions of the windows of which this one has its partitioning and its order: itself, or those it goes on from.
-    fn sources(
+    /// Finds of which windows one has its partitioning and its order, and of those that it goes on from, too, as far as they are not known
+    /// yet: so each is looked at once.
+    fn find_sources(
         &self,
         position: usize,
         (name, window): (Option<&str>, &ast::Window),
-    ) -> Result<(usize, usize)> {
-        let (mut partition, mut order) = (position, position);
+        known: &mut [Option<Sources>],
+    ) -> Result<()> {
+        let mut chain = vec![position];
         let (mut at, mut ordered) = (window, !window.order_by.is_empty());
-        let mut steps = 0;
         while let Some(base) = &at.base {
             let found = self.named(base)?;
             let next = &self.clause[found].window;
-            steps += 1;
-            if steps > self.clause.len() {
+            if chain.len() > self.clause.len() {
                 return Err(SqlError::new(
                     er::WINDOW_CIRCULARITY_IN_WINDOW_GRAPH,
                     "There is a circularity in the window dependency graph.",
@@ -265,43 +311,59 @@ impl Windows {
                     ),
                 ));
             }
-            let is_ordered = !next.order_by.is_empty();
+            // Of one that is known, whatever it goes on from is right.
+            let source = known[found].map_or(found, |sources| sources.order);
+            let is_ordered = !self.clause[source].window.order_by.is_empty();
             if ordered && is_ordered {
+                let base = match source == found {
+                    true => base,
+                    false => &self.clause[source].name,
+                };
                 let name = name.unwrap_or(UNNAMED);
                 return Err(SqlError::new(
                     er::WINDOW_NO_REDEFINE_ORDER_BY,
                     format!("Window '{name}' cannot inherit '{base}' since both contain an ORDER BY clause."),
                 ));
             }
-            partition = found;
-            if is_ordered {
-                (order, ordered) = (found, true);
+            ordered |= is_ordered;
+            chain.push(found);
+            if known[found].is_some() {
+                break;
             }
             at = next;
         }
-        Ok((partition, order))
+        let mut below = None;
+        for at in chain.into_iter().rev() {
+            let own = || Sources {
+                partition: at,
+                order: at,
+            };
+            let sources = known[at].get_or_insert_with(|| {
+                let base: Sources = below.unwrap_or_else(own);
+                let is_ordered = at < self.clause.len() && !self.clause[at].window.order_by.is_empty()
+                    || at == position && !window.order_by.is_empty();
+                Sources {
+                    order: if is_ordered { at } else { base.order },
+                    ..base
+                }
+            });
+            below = Some(*sources);
+        }
+        Ok(())
     }
 
     /// The passes in which the functions are worked out.
     pub fn passes(self) -> Vec<WindowPass> {
-        let used = |n: &usize| self.calls.iter().any(|(_, window)| window == n);
-        let mut order: Vec<usize> = (0..self.windows.len()).filter(used).collect();
-        for i in 0..order.len() {
-            let same = |j: &usize| {
-                let (a, b) = (self.windows[order[i]].sort(), self.windows[order[*j]].sort());
-                gives(&a, &b) && a.len() == b.len()
-            };
-            if let Some(j) = (i + 1..order.len()).find(same) {
-                order.swap(i + 1, j);
-            }
+        let mut calls = vec![Vec::new(); self.windows.len()];
+        for (number, (function, window)) in self.calls.into_iter().enumerate() {
+            calls[window].push((number, function));
         }
         let mut passes: Vec<WindowPass> = Vec::new();
-        for window in order {
-            let calls = self.calls.iter().enumerate().filter(|(_, (_, of))| *of == window);
-            let window = &self.windows[window];
-            let calls = calls.map(|(number, (function, _))| WindowCall {
+        for at in side_by_side(&self.windows, |at| !calls[at].is_empty()) {
+            let window = &self.windows[at];
+            let calls = calls[at].drain(..).map(|(number, function)| WindowCall {
                 number,
-                function: function.clone(),
+                function,
                 frame: window.frame.clone(),
             });
             match passes.last_mut() {

@@ -141,6 +141,12 @@ impl Asked {
     }
 }
 
+/// A statement of several in one text, without what separates it from the others.
+fn own_text(sql: &[u8], start: usize, end: usize) -> &[u8] {
+    let text = sql[start..end.max(start)].trim_ascii_start();
+    text.strip_suffix(b";").unwrap_or(text)
+}
+
 impl Session {
     /// A command begins.
     #[inline]
@@ -338,14 +344,14 @@ impl Session {
         if !self.measure.told {
             self.tell_unplanned(sql, start, end, error);
         }
-        if end < sql.len() && error.is_none() {
-            self.keep(&sql[start..end]);
+        if start > 0 || end < sql.len() {
+            self.keep(own_text(sql, start, end));
         }
     }
 
     #[inline(never)]
     fn tell_unplanned(&mut self, sql: &[u8], start: usize, end: usize, error: Option<&SqlError>) {
-        let text = &sql[start..end.max(start)];
+        let text = own_text(sql, start, end);
         let about = self.measure.about.take();
         let Some(kind) = self.measure.kind.get() else {
             self.tell(command::ERROR, None, error, text);
@@ -401,8 +407,9 @@ impl Session {
         }
     }
 
-    /// Puts what was told of last into the history, with a text of its own.
+    /// Puts what was told of last into the history, with a text of its own, and the transaction that ended with it.
     fn keep(&mut self, text: &[u8]) {
+        self.tell_transaction();
         let measure = &mut self.measure;
         if !std::mem::replace(&mut measure.is_kept, true) {
             self.state

@@ -23,7 +23,8 @@ use tidemark_engine::{COUNTED, Tick};
 
 #[derive(Default)]
 pub(super) struct Statements {
-    /// Boxed, as each is taken out while it runs. The numbers are given here, so no client chooses how they spread in the table.
+    /// Boxed, as each is taken out while it runs. The numbers are given here, one after the other, so a cheap hash spreads them; by what it closes a client could only
+    /// slow down itself.
     pub binary: FxHashMap<u32, Box<PreparedStatement>>,
     text: HashMap<String, PreparedStatement>,
     last_id: u32,

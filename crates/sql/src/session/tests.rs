@@ -10,6 +10,7 @@ mod online;
 mod plans;
 mod shapes;
 mod temporary;
+mod transaction_events;
 mod work;
 
 use super::Session;

@@ -29,8 +29,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from changes import Script  # noqa: E402
 from forms import deliberate  # noqa: E402
-from plans import (OtherPlans, by_other_indexes, guarded, with_dates_beside_null, with_each_compared, with_early_dates, with_exact_signs, with_joined_texts, with_live_conditions, with_live_documents,  # noqa: E402
-                   with_long_replacements, with_mixed_lists, with_numbered_keys, with_one_set, with_plain_bytes, with_single_times, with_text_extremes, with_text_keys, with_times_as_dates,
+from plans import (ONE_TABLE, OtherPlans, by_other_indexes, guarded, with_dates_beside_null, with_each_compared, with_early_dates, with_exact_signs, with_joined_texts, with_live_conditions, with_live_documents,  # noqa: E402
+                   with_live_intervals, with_long_replacements, with_mixed_lists, with_numbered_keys, with_one_set, with_plain_bytes, with_single_times, with_text_extremes, with_text_keys, with_times_as_dates,
                    with_wide_averages, without_lost_dates)
 from queries import Queries  # noqa: E402
 from support.address import Address  # noqa: E402
@@ -52,6 +52,7 @@ OTHERWISE = {
     without_lost_dates: "GREATEST of a date and a text that is none",
     with_live_conditions: "a constant condition beside a document, which MySQL takes for a number in WHERE",
     with_live_documents: "a constant document beside an integer of a derived table, which MySQL takes for a number",
+    with_live_intervals: "a constant condition of a recursive table, which MySQL computes before and only warns of",
     with_text_keys: "a document among the keys of ROLLUP, which MySQL has more than once",
     with_one_set: "FIND_IN_SET of texts in two character sets, which MySQL compares by their bytes",
     with_joined_texts: "CONCAT_WS of a BIT that is NULL and a date, which MySQL sorts apart from what is equal to it",
@@ -86,6 +87,12 @@ def perform(connection, sql: str):
             connection.connect()
             connection.select_db(connection.used)
             return "a text that is none"
+
+
+def rows_beside_null(sql: str) -> str | None:
+    """For a change whose condition MySQL may take otherwise beside NULL, the query of its rows: as many may be changed, but others."""
+    found = ONE_TABLE.match(sql)
+    return f"SELECT * FROM {found[2]}" if found and with_dates_beside_null(sql) != sql else None
 
 
 def alike(one, two) -> bool:
@@ -135,28 +142,33 @@ class Pair:
                 if other != sql and alike(mine, perform(self.connections[1], other)):
                     return why
             early = with_early_dates(sql)
-            if early != sql and alike(*self.ask(early)):
+            if early != sql and self.holds_zero_dates(sql) and alike(mine, perform(self.connections[1], early)):
                 return "a frame beside the zero date, which MySQL loses"
+            if played and sql == rows_beside_null(played[-1]) and alike(mine, self.theirs_after([*played[:-1], with_dates_beside_null(played[-1])], sql)):
+                return OTHERWISE[with_dates_beside_null]
             if LONG_TIMES.search(sql) and alike(*self.at_midnight(sql)):
                 return "the date of a TIME beyond a day, to which MySQL adds the time of day"
         elif any(alike(mine, self.theirs_after(played, other)) for other in by_other_indexes(sql)):
             return "MySQL says both, by its plan"
         else:
-            for ask_otherwise in (with_exact_signs, with_mixed_lists, with_plain_bytes):
+            for ask_otherwise in (with_exact_signs, with_dates_beside_null, with_mixed_lists, with_plain_bytes):
                 other = ask_otherwise(sql)
                 if other != sql and alike(mine, self.theirs_after(played, other)):
                     return OTHERWISE[ask_otherwise]
-        if sql.startswith("WITH RECURSIVE") and {"error 1264", "error 1441"} & {answer for answer in (mine, real) if isinstance(answer, str)}:
-            return "an error of a value that one of the two does not compute"
         if any(answer in OF_VALUES for answer in (mine, real) if isinstance(answer, str)):
             return "an error of a value that one of the two does not compute"
         return deliberate(played, sql, mine, real)
 
     def theirs_after(self, played: list[str], sql: str):
-        """What the other server answers to a change when it has played what came before once more."""
+        """What the other server answers when it has played what came before once more."""
         for statement in ["ROLLBACK", *SETUP, *played]:
             perform(self.connections[1], statement)
         return perform(self.connections[1], sql)
+
+    def holds_zero_dates(self, sql: str) -> bool:
+        """Whether there are any in the tables that a query names."""
+        rows = (row for table in set(re.findall(r"\bt\d\b", sql)) for row in perform(self.connections[1], f"SELECT * FROM {table}"))
+        return any(isinstance(value, str) and value.startswith("0000-00-00") for row in rows for value in row)
 
     def at_midnight(self, sql: str) -> list:
         self.ask("SET SESSION timestamp = UNIX_TIMESTAMP(CURRENT_DATE)")
@@ -199,16 +211,18 @@ def run(name: str, seed: int, options, ours: Address, report: Report, counted: t
         pair.ask(sql)
     for _ in range(options.statements):
         sql = script.next()
-        if not sql.startswith(("SELECT", "WITH")):
-            sql = with_dates_beside_null(sql)   # which rows it has changed would show only later
+        changes, asked_too = not sql.startswith(("SELECT", "WITH")), []
         mine, real = pair.ask(sql)
+        if (rows := rows_beside_null(sql)) and alike(mine, real):
+            asked_too = [rows]
+            mine, real = pair.ask(rows)
         asked["errors" if isinstance(real, str) and real.startswith("error") else "rows"] += 1
         if alike(mine, real):
             why = None
-        elif why := pair.reason(played, sql, mine, real):
+        elif why := pair.reason([*played, sql], asked_too[0], mine, real) if asked_too else pair.reason(played, sql, mine, real):
             explained[why] += 1
         else:
-            found = played + [sql]
+            found = [*played, sql, *asked_too]
             again = pair.differ_after(found)
             lines = shortened(found, pair.differ_after) if again else found
             text = "".join(f"{line}\n" for line in lines)
@@ -217,7 +231,6 @@ def run(name: str, seed: int, options, ours: Address, report: Report, counted: t
             if differences == options.differences:
                 break
             why = "reported"
-        changes = not sql.startswith(("SELECT", "WITH"))
         if why is None and changes:
             played.append(sql)
         elif why == "reported" or why and changes:

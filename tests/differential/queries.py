@@ -30,8 +30,9 @@ class Source:
 class Queries:
     def __init__(self, seed: int):
         self.chance = random.Random(seed)
+        self.of_bytes = random.Random(f"bytes {seed}")      # apart, so that all else is drawn as without it
         self.tables = [Table.drawn(self.chance, f"t{n}") for n in range(3)]
-        self.names = 0
+        self.names, self.byte_columns = 0, set()
         for table in self.tables:
             self.keep_times_in_a_day(table)
 
@@ -47,6 +48,7 @@ class Queries:
 
     def next(self) -> str:
         self.names = 0
+        self.byte_columns.clear()
         chance = self.chance
         shape = chance.choice([self.plain, self.plain, self.windowed, self.windowed, self.totals, self.totals, self.rolled_up, self.common, self.recursive, self.set_operation,
                                self.json_rows, self.lateral, self.with_subqueries, self.with_subqueries, self.change])
@@ -61,6 +63,7 @@ class Queries:
     def table(self) -> Source:
         table, alias = self.chance.choice(self.tables), self.name()
         columns = [(f"{alias}.{column.name}", column.kind, lambda column=column: column.value(self.chance)) for column in table.columns]
+        self.byte_columns |= {f"{alias}.{column.name}" for column in table.columns if "BINARY" in column.type}
         columns.append((f"{alias}.id", "n", lambda: str(self.chance.randint(0, 30))))
         return Source(f"{table.name} {alias}", columns, f"{alias}.id")
 
@@ -88,7 +91,9 @@ class Queries:
         return Source(f"{left.text} {kind} {right.text} ON {on}", both.columns, both.key)
 
     def over(self, source: Source, outer: Source | None = None) -> Expressions:
-        return Expressions(self.chance, source.columns + (outer.columns if outer else []))
+        expressions = Expressions(self.chance, source.columns + (outer.columns if outer else []))
+        expressions.own = source.columns
+        return expressions
 
     def where(self, expressions: Expressions) -> str:
         return f" WHERE {expressions.condition(2)}" if self.chance.random() < 0.5 else ""
@@ -99,12 +104,21 @@ class Queries:
     def aggregate(self, expressions: Expressions) -> str:
         chance = self.chance
         number, any_of = expressions.of("n", 1), expressions.of(chance.choice("nsd"), 1)
+        bits = self.bytes_of(expressions) or number
         return chance.choice([
             "COUNT(*)", f"COUNT({any_of})", f"COUNT(DISTINCT {any_of})", f"SUM({number})", f"AVG({number})", f"MIN({number})", f"MAX({number})",
-            f"MIN({expressions.of('d', 1)})", f"MAX({expressions.of('d', 1)})", f"SUM(DISTINCT {number})", f"BIT_AND({number})", f"BIT_OR({number})", f"BIT_XOR({number})",
+            f"MIN({expressions.of('d', 1)})", f"MAX({expressions.of('d', 1)})", f"SUM(DISTINCT {number})", f"BIT_AND({bits})", f"BIT_OR({bits})", f"BIT_XOR({bits})",
             f"STDDEV_POP({number})", f"VAR_SAMP({number})", f"GROUP_CONCAT({any_of} ORDER BY 1)" if any_of.startswith("x") else "COUNT(1)",
             f"MAX({expressions.of('s', 1)}) IS NULL", f"SUM({expressions.condition(1)})",
         ])
+
+    def bytes_of(self, expressions: Expressions) -> str | None:
+        """At times a column of bytes of the query's own, if there is any: as they are, or as many in each row, as an aggregate of bits wants them."""
+        names = [name for name, _, _ in expressions.own if name in self.byte_columns]
+        if not names or self.of_bytes.random() < 0.5:
+            return None
+        name = self.of_bytes.choice(names)
+        return self.of_bytes.choice([name, f"CAST({name} AS BINARY({self.of_bytes.randint(1, 9)}))"])
 
     def subquery(self, outer: Source) -> str:
         """Of one value, or of none."""

@@ -32,7 +32,7 @@ class Queries:
         self.chance = random.Random(seed)
         self.of_bytes = random.Random(f"bytes {seed}")      # apart, so that all else is drawn as without it
         self.tables = [Table.drawn(self.chance, f"t{n}") for n in range(3)]
-        self.names, self.byte_columns = 0, set()
+        self.names, self.byte_columns = 0, {}
         for table in self.tables:
             self.keep_times_in_a_day(table)
 
@@ -63,7 +63,7 @@ class Queries:
     def table(self) -> Source:
         table, alias = self.chance.choice(self.tables), self.name()
         columns = [(f"{alias}.{column.name}", column.kind, lambda column=column: column.value(self.chance)) for column in table.columns]
-        self.byte_columns |= {f"{alias}.{column.name}" for column in table.columns if "BINARY" in column.type}
+        self.byte_columns |= {f"{alias}.{column.name}": column.type for column in table.columns if "BINARY" in column.type}
         columns.append((f"{alias}.id", "n", lambda: str(self.chance.randint(0, 30))))
         return Source(f"{table.name} {alias}", columns, f"{alias}.id")
 
@@ -113,12 +113,14 @@ class Queries:
         ])
 
     def bytes_of(self, expressions: Expressions) -> str | None:
-        """At times a column of bytes of the query's own, if there is any: as they are, or as many in each row, as an aggregate of bits wants them."""
+        """At times a column of bytes of the query's own, if there is any; as many in each row, for an aggregate of bits is an error otherwise, but
+        only if it is computed."""
         names = [name for name, _, _ in expressions.own if name in self.byte_columns]
         if not names or self.of_bytes.random() < 0.5:
             return None
         name = self.of_bytes.choice(names)
-        return self.of_bytes.choice([name, f"CAST({name} AS BINARY({self.of_bytes.randint(1, 9)}))"])
+        cut = f"CAST({name} AS BINARY({self.of_bytes.randint(1, 9)}))"
+        return cut if self.byte_columns[name].startswith("VAR") else self.of_bytes.choice([name, cut])
 
     def subquery(self, outer: Source) -> str:
         """Of one value, or of none."""

@@ -236,17 +236,19 @@ fn part_bytes(ty: &SqlType, prefix: Option<u32>) -> u64 {
 /// 1 in list order.
 pub fn arrange(indexes: &mut [IndexDef], columns: &[ColumnDef]) {
     let rank = |index: &IndexDef| {
-        let nullable = index.parts.iter().any(|part| columns[part.column].ty.nullable);
+        let any_part = |is: &dyn Fn(&IndexPart) -> bool| index.parts.iter().any(is);
+        let nullable = any_part(&|part| columns[part.column].ty.nullable);
         let class = match index {
             _ if index.name == PRIMARY => 0,
             _ if index.unique && !nullable => 1,
             _ if index.unique => 2,
             _ => 3,
         };
-        // Those of virtual columns come last among their like.
+        // Among their like, unique ones of prefixes come behind those of whole columns, and those of virtual columns last.
         (
             class,
-            index.parts.iter().any(|part| columns[part.column].is_virtual()),
+            index.unique && any_part(&|part| part.prefix.is_some()),
+            any_part(&|part| columns[part.column].is_virtual()),
         )
     };
     indexes.sort_by_key(rank);

@@ -15,9 +15,10 @@
 //! ```
 //!
 //! Code that counts reads one word for all consumers ([`Setup::collected`]), in which a consumer is off if one above it is off,
-//! one byte for the instrument, and one of its session ([`Watched`]). The word says, too, whether all is as it is at the start for statements and
-//! transactions ([`Collected::is_usual`]), and then the instrument's byte is not looked at: whoever changes either makes the word anew. They change only by a statement, so their cache lines stay with every
-//! processor. Relaxed throughout: a statement that runs while a switch is turned may go by either.
+//! one byte for the instrument, and one of its session ([`Watched`]). The word says, too, whether all is as it is at the start for
+//! statements and transactions ([`Collected::is_usual`]), and then the instrument's byte is not looked at: whoever changes either makes
+//! the word anew. They change only by a statement, so their cache lines stay with every processor. Relaxed throughout: a statement that
+//! runs while a switch is turned may go by either.
 
 use super::rules::Rules;
 use super::stages::Stage;

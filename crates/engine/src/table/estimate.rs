@@ -7,7 +7,77 @@ use crate::error::Result;
 use crate::ids::{IndexNo, PAGE_SIZE};
 
 /// Leaves that a sample looks at.
-const LEAVES_SAMPLED: usize = 8;
+const LEAVES_SAMPLED: usize = 20;
+/// Entries that a sample looks at in any case.
+const LOOKED_AT_MIN: usize = 2000;
+/// Beyond those, so many changes of a value tell how often it changes in a leaf, and the rest of the leaf is not looked at.
+const CHANGES_ENOUGH: usize = 32;
+
+/// What leaves of an index, in order, tell of how often a value changes from one entry to the next.
+#[derive(Default)]
+struct KeySample {
+    /// Entries of these leaves, and how many of them were looked at.
+    entries: usize,
+    looked_at: usize,
+    /// Pairs of neighbours in the leaves that these stand for, and those of them that differ.
+    pairs: f64,
+    changes: f64,
+    /// Different values that were met. Of a leaf that was not looked at to its end, those before.
+    seen: usize,
+    /// The last value of the leaf before.
+    last: Vec<u8>,
+}
+
+impl KeySample {
+    /// Takes in the keys of the next leaf, which stands for so many. `prefix` returns how much of a key is the value.
+    fn take<'k>(
+        &mut self,
+        keys: impl ExactSizeIterator<Item = &'k [u8]>,
+        stands_for: f64,
+        prefix: impl Fn(&[u8]) -> usize,
+    ) {
+        let count = keys.len();
+        self.entries += count;
+        let mut value: Option<&[u8]> = None;
+        let (mut pairs, mut changes) = (0, 0);
+        for key in keys {
+            self.looked_at += 1;
+            // The encoding of a value is no beginning of another's.
+            if value.is_some_and(|value| key.starts_with(value)) {
+                pairs += 1;
+                continue;
+            }
+            let found = &key[..prefix(key)];
+            match value {
+                Some(_) => {
+                    (pairs, changes) = (pairs + 1, changes + 1);
+                    self.seen += 1;
+                }
+                None => self.seen += usize::from(self.seen == 0 || self.last != found),
+            }
+            value = Some(found);
+            if changes >= CHANGES_ENOUGH && self.looked_at > LOOKED_AT_MIN {
+                break;
+            }
+        }
+        if let Some(value) = value {
+            self.last.clear();
+            self.last.extend_from_slice(value);
+        }
+        if pairs > 0 {
+            let all = (count - 1) as f64 * stands_for;
+            self.pairs += all;
+            self.changes += all * f64::from(changes as u32) / f64::from(pairs);
+        }
+    }
+
+    /// Entries for each value of an index that has so many entries in all.
+    fn records_per_key(&self, entries: f64) -> f64 {
+        let entries = entries.max(self.entries as f64);
+        let changes = (entries - 1.0).max(0.0) * self.changes / self.pairs.max(1.0);
+        entries.max(1.0) / (changes + 1.0).max(self.seen as f64).max(1.0)
+    }
+}
 
 impl Table {
     /// About how many rows there are.
@@ -40,7 +110,7 @@ impl Table {
         self.sample_records_per_key(index, parts).unwrap_or(1.0)
     }
 
-    /// Counts how often the first parts change within a few leaves spread over the index.
+    /// Counts how often the first parts change within leaves that are spread evenly over the index.
     fn sample_records_per_key(&self, index: IndexNo, parts: usize) -> Result<f64> {
         let codecs = match index {
             0 => &self.primary[..],
@@ -52,28 +122,13 @@ impl Table {
                 .fold(0, |at, p| at + p.skip(&key[at..]).unwrap_or(key.len() - at))
         };
         let tree = &self.indexes[index].tree;
-        let (mut entries, mut values) = (0u64, 0u64);
-        let mut leaf = tree.read(&[])?;
-        let mut fence = Vec::new();
-        for _ in 0..LEAVES_SAMPLED {
-            let node = leaf.node();
-            let mut last: Option<&[u8]> = None;
-            for slot in 0..node.count() {
-                let key = node.key(slot);
-                let value = &key[..prefix(key)];
-                entries += 1;
-                values += (last != Some(value)) as u64;
-                last = Some(value);
-            }
-            match leaf.next(&mut fence)? {
-                Some((next, _)) => leaf = next,
-                None => break,
-            }
-        }
-        Ok(if values == 0 {
-            1.0
-        } else {
-            entries as f64 / values as f64
+        let mut sample = KeySample::default();
+        let is_whole = tree.sample_leaves(LEAVES_SAMPLED, |leaf, stands_for| {
+            sample.take((0..leaf.count()).map(|slot| leaf.key(slot)), stands_for, prefix);
+        })?;
+        Ok(match is_whole && sample.looked_at == sample.entries {
+            true => sample.entries as f64 / sample.seen.max(1) as f64,
+            false => sample.records_per_key(tree.estimate_all()? as f64),
         })
     }
 
@@ -86,5 +141,48 @@ impl Table {
         let size = |index| size(index).unwrap_or(0);
         let secondary = self.indexes[1..].iter().filter(|index| index.building.is_none());
         (size(&self.indexes[0]), secondary.map(size).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows per key of an index with these values, by leaves of 500 entries of which at most 20 are looked at.
+    fn estimated(values: impl Iterator<Item = u32>) -> f64 {
+        let keys: Vec<[u8; 8]> = values
+            .enumerate()
+            .map(|(n, value)| {
+                let mut key = [0; 8];
+                key[..4].copy_from_slice(&value.to_be_bytes());
+                key[4..].copy_from_slice(&(n as u32).to_be_bytes());
+                key
+            })
+            .collect();
+        let leaves: Vec<&[[u8; 8]]> = keys.chunks(500).collect();
+        let mut sample = KeySample::default();
+        for at in 0..20 {
+            let leaf = leaves[(2 * at + 1) * leaves.len() / 40];
+            sample.take(leaf.iter().map(|key| &key[..]), 4.0, |_| 4);
+        }
+        sample.records_per_key(keys.len() as f64)
+    }
+
+    #[test]
+    fn rows_per_key_are_near() {
+        let n = 40_000u32;
+        type Values = fn(u32) -> u32;
+        let cases: [(Values, f64); 6] = [
+            (|n| n, 1.0),
+            (|_| 7, 40_000.0),
+            (|n| n / 20_000, 20_000.0),
+            (|n| n / 40, 40.0),
+            (|n| n.min(8_000), 5.0),
+            (|n| n.max(32_000), 5.0),
+        ];
+        for (value, truth) in cases {
+            let found = estimated((0..n).map(value));
+            assert!(found > truth / 1.6 && found < truth * 1.6, "{found} for {truth}");
+        }
     }
 }

@@ -28,6 +28,8 @@ enum Probe<'k> {
     Towards(Towards<'k>),
     /// A different child at every level for every seed.
     Scattered(u64),
+    /// The leaf that has this share of the tree before it, if all nodes of a level are equally full: from 0 to below 1.
+    At(f64),
 }
 
 /// Paths looked at to guess a tree's size.
@@ -98,16 +100,48 @@ impl Tree {
         Ok((sum / PROBES as f64) as u64)
     }
 
+    /// Visits up to `count` leaves that are spread over the tree, in the order of their keys, each with how many leaves it stands
+    /// for: fewer below a node with few children. Returns true if these are all leaves that there are.
+    pub fn sample_leaves(&self, count: usize, mut visit: impl FnMut(Node<'_>, f64)) -> Result<bool> {
+        let mut last = None;
+        let mut leaves = 0;
+        for at in 0..count {
+            let at = (at as f64 + 0.5) / count as f64;
+            let path = self.path_to(Probe::At(at), &mut |page, leaf, around| {
+                if last != Some(page) {
+                    visit(leaf, around / count as f64);
+                }
+                last = Some(page);
+            })?;
+            leaves = match path.len {
+                0 | 1 => return Ok(true),
+                2 => path.turns[0].count,
+                _ => usize::MAX,
+            };
+        }
+        Ok(leaves <= count)
+    }
+
     fn path(&self, probe: Probe<'_>) -> Result<Path> {
+        self.path_to(probe, &mut |_, _, _| ())
+    }
+
+    /// The path to a leaf, which `visit` is shown, with how many leaves there are if all nodes of a level are as full as those on the
+    /// way.
+    fn path_to(&self, probe: Probe<'_>, visit: &mut dyn FnMut(PageId, Node<'_>, f64)) -> Result<Path> {
         loop {
-            if let Some(path) = self.try_path(probe)? {
+            if let Some(path) = self.try_path(probe, visit)? {
                 return Ok(path);
             }
         }
     }
 
     /// One attempt; `None` if the tree changed meanwhile.
-    fn try_path(&self, probe: Probe<'_>) -> Result<Option<Path>> {
+    fn try_path(
+        &self,
+        mut probe: Probe<'_>,
+        visit: &mut dyn FnMut(PageId, Node<'_>, f64),
+    ) -> Result<Option<Path>> {
         let mut path = Path::default();
         let mut parent = None;
         let mut page = self.root;
@@ -128,8 +162,10 @@ impl Tree {
                     Probe::Towards(Towards::Key(key) | Towards::Below(key)) => {
                         node.search(key).unwrap_or_else(|slot| slot)
                     }
-                    Probe::Towards(Towards::End) | Probe::Scattered(_) => node.count(),
+                    Probe::Towards(Towards::End) | Probe::Scattered(_) | Probe::At(_) => node.count(),
                 };
+                let around = path.turns[..path.len].iter().map(|turn| turn.count as f64);
+                visit(page, node, around.product());
                 path.turns[path.len] = Turn {
                     slot,
                     count: node.count(),
@@ -148,6 +184,14 @@ impl Tree {
                     } else {
                         (scattered * 7 + seed as usize) % count
                     };
+                    node.child(slot)
+                        .map(|child| super::racy::ChildRef { slot, count, child })
+                }
+                Probe::At(share) => {
+                    let count = node.count().max(1);
+                    let children = share * count as f64;
+                    let slot = (children as usize).min(count - 1);
+                    probe = Probe::At((children - slot as f64).clamp(0.0, 1.0));
                     node.child(slot)
                         .map(|child| super::racy::ChildRef { slot, count, child })
                 }

@@ -11,7 +11,7 @@ use super::index_bounds::{EqualPart, IndexBounds, bound_of};
 use super::trace::Tracer;
 use crate::dictionary::{IndexDef, KEY_PARTS_MAX, TableDef};
 use crate::error::Result;
-use crate::expr::{EvalCtx, Expr, Node};
+use crate::expr::{EvalCtx, Expr, Node, OUTER};
 use crate::types::storage::{KeyBound, Scratch};
 use crate::types::{Val, Value};
 use std::cell::Cell;
@@ -180,7 +180,7 @@ impl Request<'_> {
         let mut descents = 1.0;
         path.rows = if path.point {
             1.0
-        } else if let (Some(ctx), false) = (self.sample, path.is_full() || path.runs_queries()) {
+        } else if let (Some(ctx), false) = (self.sample, path.is_full() || path.waits_for_rows()) {
             let ranges = path.ranges(self.def, self.table, ctx)?;
             descents = ranges.len() as f64;
             // Of many ranges a few are looked at.
@@ -283,6 +283,12 @@ impl AccessPath {
                 .single_bounds()
                 .values()
                 .all(|value| value.expr.columns().is_empty())
+    }
+
+    /// Whether its bounds are not known before the statement runs: results of subqueries, and columns of the row around the query.
+    fn waits_for_rows(&self) -> bool {
+        let mut values = self.bounds.iter().flat_map(IndexBounds::values);
+        self.runs_queries() || values.any(|value| value.expr.columns().iter().any(|slot| *slot >= OUTER))
     }
 
     /// Whether its bounds are results of subqueries.

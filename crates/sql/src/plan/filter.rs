@@ -1,10 +1,14 @@
 //! What a path leaves of a condition: the conjuncts that it does not itself see to, and the share of rows that they let pass.
 
-use super::access::AccessPath;
-use super::index_bounds::{KeyValue, has_exact_place};
+use super::access::{AccessPath, conjuncts};
+use super::index_bounds::{EqualPart, IndexBounds, KeyValue, RangePart, has_exact_place};
 use super::spread::Spread;
-use crate::dictionary::TableDef;
+use crate::dictionary::{IndexDef, TableDef};
 use crate::expr::{CmpOp, Expr, Node};
+use crate::types::CmpKind;
+
+/// Longer lists of IN are not compared with the bounds that come of them.
+const LIST_MAX: usize = 1000;
 
 /// The share of rows that pass a condition: what a histogram says, or a guess.
 pub(super) fn selectivity(e: &Expr, spread: Option<&Spread>) -> f64 {
@@ -25,86 +29,163 @@ pub(super) fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize)
     let Some(index) = def.index_by_number(path.index) else {
         return false;
     };
-    let is_part = |e: &Expr, at: usize| {
-        index.parts.get(at).is_some_and(|part| {
-            part.prefix.is_none() && matches!(e.node, Node::Column(slot) if slot == base + part.column)
-        })
-    };
-    let exact = |kind, column: &Expr, value: &Expr| has_exact_place(kind, &column.ty, &value.ty);
-    let same = |a: &Expr, b: &Expr| format!("{:?}", a.node) == format!("{:?}", b.node);
     let bounds = path.single_bounds();
     // A part is bounded only if those before it are, whatever their values.
     let certain = bounds.certain_parts(def, index);
-    let next = bounds.equal.len();
-    let range = bounds.range.as_ref().filter(|_| certain == next);
-    match &e.node {
-        Node::Compare(op, kind, sides) => {
-            for (column, value, op) in [(&sides[0], &sides[1], *op), (&sides[1], &sides[0], op.flipped())] {
-                if !exact(*kind, column, value) {
-                    continue;
-                }
-                let equal = bounds.equal.iter().take(certain).enumerate().any(|(at, part)| {
-                    op == CmpOp::Eq
-                        && !part.null
-                        && part.values.len() == 1
-                        && is_part(column, at)
-                        && same(&part.values[0].expr, value)
-                });
-                if equal {
-                    return true;
-                }
-                let Some(range) = range.filter(|_| is_part(column, next)) else {
-                    continue;
+    let part = BoundParts {
+        index,
+        base,
+        equal: &bounds.equal[..certain],
+        range: bounds
+            .range
+            .as_ref()
+            .filter(|_| certain == bounds.equal.len())
+            .map(|range| (certain, range)),
+        exactly: true,
+    };
+    part.bounded_by(e)
+}
+
+/// Whether the rows that are expected of the path are those of which the condition is true, so that its share of rows counts no
+/// more: some bound of the path comes of it. It may still have to be tested.
+pub(super) fn counted(e: &Expr, path: &AccessPath, def: &TableDef, base: usize) -> bool {
+    let Some(index) = def.index_by_number(path.index) else {
+        return false;
+    };
+    let bounded = |bounds: &IndexBounds, e: &Expr| {
+        let part = BoundParts {
+            index,
+            base,
+            equal: &bounds.equal,
+            range: bounds.range.as_ref().map(|range| (bounds.equal.len(), range)),
+            exactly: false,
+        };
+        part.bounded_by(e)
+    };
+    if path.bounds.is_empty() {
+        return false;
+    }
+    // The branches of an OR bound the path together with what stands beside it.
+    let by_branch = |branches: &[Expr]| {
+        let pairs = path.bounds.iter().zip(branches);
+        let mut bounded = pairs.map(|(bounds, branch)| conjuncts(branch).iter().any(|e| bounded(bounds, e)));
+        branches.len() == path.bounds.len() && bounded.all(|is| is)
+    };
+    path.bounds.iter().all(|bounds| bounded(bounds, e))
+        || matches!(&e.node, Node::Or(branches) if by_branch(branches))
+}
+
+/// The parts of an index that have bounds.
+struct BoundParts<'a> {
+    index: &'a IndexDef,
+    /// The slot of the table's first column.
+    base: usize,
+    equal: &'a [EqualPart],
+    /// Which part has a range, and that.
+    range: Option<(usize, &'a RangePart)>,
+    /// Only conditions count that are true of everything within the bounds.
+    exactly: bool,
+}
+
+impl BoundParts<'_> {
+    fn is_part(&self, e: &Expr, at: usize) -> bool {
+        self.index.parts.get(at).is_some_and(|part| {
+            (part.prefix.is_none() || !self.exactly)
+                && matches!(e.node, Node::Column(slot) if slot == self.base + part.column)
+        })
+    }
+
+    fn is_exact(&self, kind: CmpKind, column: &Expr, value: &Expr) -> bool {
+        !self.exactly || has_exact_place(kind, &column.ty, &value.ty)
+    }
+
+    /// The range, if it is one of this column.
+    fn range_of(&self, column: &Expr) -> Option<&RangePart> {
+        let (at, range) = self.range?;
+        self.is_part(column, at).then_some(range)
+    }
+
+    /// Whether some part of an equality satisfies a condition on the column and the values that bound it.
+    fn equal_part(&self, column: &Expr, is: impl Fn(&EqualPart) -> bool) -> bool {
+        let mut parts = self.equal.iter().enumerate();
+        parts.any(|(at, part)| self.is_part(column, at) && is(part))
+    }
+
+    /// Whether the condition bounds the index so.
+    fn bounded_by(&self, e: &Expr) -> bool {
+        match &e.node {
+            Node::Compare(op, kind, sides) => {
+                let [left, right] = &**sides;
+                self.compared(*op, *kind, left, right) || self.compared(op.flipped(), *kind, right, left)
+            }
+            Node::Between {
+                negated: false,
+                low,
+                high,
+                args,
+            } => {
+                let [column, from, to] = &**args;
+                let Some(range) = self.range_of(column) else {
+                    return false;
                 };
-                let bound = match op {
-                    CmpOp::Gt | CmpOp::Ge => &range.lower,
-                    CmpOp::Lt | CmpOp::Le => &range.upper,
-                    _ => continue,
-                };
-                let inclusive = matches!(op, CmpOp::Ge | CmpOp::Le);
-                if bound
-                    .as_ref()
-                    .is_some_and(|(v, inc)| *inc == inclusive && same(&v.expr, value))
-                {
-                    return true;
+                let ends = [
+                    is_end(range.lower.as_ref(), from, true) && self.is_exact(*low, column, from),
+                    is_end(range.upper.as_ref(), to, true) && self.is_exact(*high, column, to),
+                ];
+                match self.exactly {
+                    true => ends == [true, true],
+                    false => ends.contains(&true),
                 }
             }
-            false
+            Node::In {
+                negated: false,
+                value,
+                list,
+                ..
+            } => self.equal_part(value, |part| {
+                part.values.len() == list.len()
+                    && list.len() <= LIST_MAX
+                    && list
+                        .iter()
+                        .zip(&part.values)
+                        .all(|((kind, e), v)| self.is_exact(*kind, value, e) && same(&v.expr, e))
+            }),
+            Node::IsNull(column) if !self.exactly => {
+                self.equal_part(column, |part| part.null && part.values.is_empty())
+            }
+            _ => false,
         }
-        Node::Between {
-            negated: false,
-            low,
-            high,
-            args,
-        } => {
-            let [column, from, to] = &**args;
-            let Some(range) = range.filter(|_| is_part(column, next)) else {
-                return false;
-            };
-            let is = |bound: &Option<(KeyValue, bool)>, value: &Expr| {
-                bound
-                    .as_ref()
-                    .is_some_and(|(v, inclusive)| *inclusive && same(&v.expr, value))
-            };
-            exact(*low, column, from)
-                && exact(*high, column, to)
-                && is(&range.lower, from)
-                && is(&range.upper, to)
-        }
-        Node::In {
-            negated: false,
-            value,
-            list,
-            ..
-        } => bounds.equal.iter().take(certain).enumerate().any(|(at, part)| {
-            is_part(value, at)
-                && part.values.len() == list.len()
-                && list.len() <= 1000
-                && list
-                    .iter()
-                    .zip(&part.values)
-                    .all(|((kind, e), v)| exact(*kind, value, e) && same(&v.expr, e))
-        }),
-        _ => false,
     }
+
+    fn compared(&self, op: CmpOp, kind: CmpKind, column: &Expr, value: &Expr) -> bool {
+        if !self.is_exact(kind, column, value) {
+            return false;
+        }
+        let with_null = op == CmpOp::NullSafeEq && !self.exactly;
+        let is_equal = op == CmpOp::Eq || with_null;
+        let equals = |part: &EqualPart| {
+            (with_null || !part.null) && matches!(part.values.as_slice(), [v] if same(&v.expr, value))
+        };
+        if is_equal && self.equal_part(column, equals) {
+            return true;
+        }
+        let Some(range) = self.range_of(column) else {
+            return false;
+        };
+        let inclusive = matches!(op, CmpOp::Ge | CmpOp::Le);
+        match op {
+            CmpOp::Gt | CmpOp::Ge => is_end(range.lower.as_ref(), value, inclusive),
+            CmpOp::Lt | CmpOp::Le => is_end(range.upper.as_ref(), value, inclusive),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a bound is this value, itself in or not.
+fn is_end(bound: Option<&(KeyValue, bool)>, value: &Expr, inclusive: bool) -> bool {
+    bound.is_some_and(|(v, inc)| *inc == inclusive && same(&v.expr, value))
+}
+
+fn same(a: &Expr, b: &Expr) -> bool {
+    format!("{:?}", a.node) == format!("{:?}", b.node)
 }

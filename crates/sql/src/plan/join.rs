@@ -7,7 +7,7 @@
 
 use super::access::{AccessPath, Request, choose, conjuncts};
 use super::common::not_first;
-use super::filter::{absorbed, selectivity};
+use super::filter::{absorbed, counted, selectivity};
 use super::from::{FromInput, FromTable, Tree};
 use super::json_table::EXPECTED_ROWS;
 use super::order::{Direction, OrderWish, choose_in_order};
@@ -54,6 +54,8 @@ pub(super) struct Joiner<'j, 'a> {
 
 /// Most tables whose order is searched from each of them.
 const SEARCH_MAX: usize = 8;
+/// No table is taken to have fewer rows that pass: where none are expected, what is read for them still counts.
+const ROWS_MIN: f64 = 1e-6;
 
 /// All join conditions of a tree.
 pub(super) fn conditions(tree: &Tree) -> Vec<&Expr> {
@@ -400,7 +402,7 @@ impl Joiner<'_, '_> {
                     continue;
                 }
                 self.tell_next(&there, item);
-                let scan = self.step(item, pool, &there)?;
+                let scan = self.step(item, pool, &there, order.is_empty())?;
                 // What is hashed is read once.
                 let step = match scan.hash.is_some() && !order.is_empty() {
                     true => scan.path.cost + rows,
@@ -421,7 +423,7 @@ impl Joiner<'_, '_> {
             first = None;
             let Some((step, out, at)) = next else { break };
             cost += step;
-            rows = (rows * out).max(1.0);
+            rows = (rows * out).max(ROWS_MIN);
             there.extend(items[at].tables());
             order.push(at);
         }
@@ -438,14 +440,15 @@ impl Joiner<'_, '_> {
         named.all(|at| inside.contains(&at) || there.contains(&at))
     }
 
-    /// How an item would be read behind those that are there: of several tables, the first.
-    fn step(&self, item: &Tree, pool: &[Condition], there: &[usize]) -> Result<TableScan> {
+    /// How an item would be read behind those that are there: of several tables, the first. `begins`: it would be the first of all, where
+    /// conditions that name none of the items are tested.
+    fn step(&self, item: &Tree, pool: &[Condition], there: &[usize], begins: bool) -> Result<TableScan> {
         let inside = item.tables();
-        let ready: Vec<Condition> = pool
-            .iter()
-            .filter(|c| c.tables.iter().all(|t| there.contains(t) || inside.contains(t)))
-            .cloned()
-            .collect();
+        let is_new = |c: &&Condition| {
+            c.tables.iter().all(|t| there.contains(t) || inside.contains(t))
+                && (begins || c.tables.iter().any(|t| inside.contains(t)))
+        };
+        let ready: Vec<Condition> = pool.iter().filter(is_new).cloned().collect();
         self.scan(inside[0], &ready, there, None)
     }
 
@@ -534,9 +537,13 @@ impl Joiner<'_, '_> {
         };
         let selectivity: f64 = rest
             .iter()
+            .filter(|c| match &scan.input {
+                Input::Stored { def, .. } => !counted(&c.expr, &scan.path, def, scan.base),
+                _ => true,
+            })
             .map(|c| selectivity(&c.expr, spread.as_ref()))
             .product();
-        scan.rows_out = (scan.path.rows * selectivity).max(0.01);
+        scan.rows_out = (scan.path.rows * selectivity).max(ROWS_MIN);
         if keyed {
             scan.needed.push(scan.input.width());
         }
@@ -636,7 +643,7 @@ impl Joiner<'_, '_> {
         others.extend(scan.late_filter.take());
         scan.late_filter = (!others.is_empty()).then(|| build::and(others));
         if keyed {
-            scan.rows_out = (scan.rows_out * 0.1).max(0.1);
+            scan.rows_out = (scan.rows_out * 0.1).max(ROWS_MIN);
         }
         *rest = own;
         scan.hash = Some(hash);

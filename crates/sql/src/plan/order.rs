@@ -5,7 +5,7 @@
 //! path even if it leads through more rows: reading stops as soon as there are enough, and locking with it.
 
 use super::access::{AccessPath, LOOKUP_COST, Request, choose, paths};
-use super::filter::{absorbed, selectivity};
+use super::filter::{absorbed, counted, selectivity};
 use super::spread::Spread;
 use crate::dictionary::IndexDef;
 use crate::error::Result;
@@ -65,7 +65,7 @@ pub(crate) fn choose_in_order(
         let rest = request
             .conjuncts
             .iter()
-            .filter(|c| !absorbed(c, &path, def, base));
+            .filter(|c| !absorbed(c, &path, def, base) && !counted(c, &path, def, base));
         let share: f64 = rest.map(|c| selectivity(c, spread.as_ref())).product();
         let looked = (LIMIT_GUESS / share.max(1e-6)).min(path.rows.max(1.0));
         let cost = path.cost * looked / path.rows.max(1.0);

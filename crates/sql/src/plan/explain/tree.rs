@@ -13,6 +13,9 @@ use crate::plan::window::WindowCall;
 use crate::plan::{Input, LeftJoin, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
 use crate::types::json::Json;
 
+/// Where fewer rows than these are expected, so many are shown.
+const ROWS_SHOWN_MIN: f64 = 0.01;
+
 /// Makes the tree of a statement's queries.
 pub struct Tree<'q> {
     queries: &'q [QueryPlan],
@@ -307,7 +310,7 @@ impl<'q> Tree<'q> {
                 false => conditions.join(", "),
             };
             let build = self.table(scan, names, false);
-            let estimate = joined(left.estimate, build.estimate, scan.rows_out);
+            let estimate = joined(left.estimate, build.estimate, scan.rows_out.max(ROWS_SHOWN_MIN));
             let table = Operator::new("hash", "Hash").over(build);
             let mut join = Operator::new("join", format!("{kind} hash join {on}"))
                 .with("join_type", join_type)
@@ -343,7 +346,7 @@ impl<'q> Tree<'q> {
             Some(late) => {
                 let estimate = Some(Estimate {
                     cost: scan.path.cost,
-                    rows: scan.rows_out,
+                    rows: scan.rows_out.max(ROWS_SHOWN_MIN),
                 });
                 let filter = self.filter(late, names, table, estimate);
                 match scan.hash {
@@ -389,7 +392,7 @@ impl<'q> Tree<'q> {
             Some(filter) => {
                 let estimate = Some(Estimate {
                     cost: scan.path.cost,
-                    rows: scan.rows_out,
+                    rows: scan.rows_out.max(ROWS_SHOWN_MIN),
                 });
                 let op = self.filter(filter, names, op, estimate);
                 match scan.late_filter.is_none() || scan.hash.is_some() {

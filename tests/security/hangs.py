@@ -1,8 +1,10 @@
-"""Statements that take long are ended by KILL QUERY within a tenth of a second."""
+"""Statements that take long are ended by KILL QUERY within a tenth of a second. EXPLAIN ANALYZE, which says nothing until it has run, also
+by max_execution_time and when its client leaves."""
 import threading
 import time
 
 import pymysql
+from support.address import hang_up
 
 # Each takes minutes or more if nobody ends it.
 SLOW = {
@@ -14,6 +16,7 @@ SLOW = {
     "BENCHMARK": "SELECT BENCHMARK(100000000000, 1 + 1)",
     "joins without a condition": "SELECT COUNT(*) FROM " + ", ".join(f"information_schema.columns c{i}" for i in range(8)),
 }
+ANALYZED = "EXPLAIN ANALYZE SELECT COUNT(*) FROM explained a, explained b, explained c WHERE a.v + b.v + c.v < 0"
 WITHIN = 0.1
 # The machine's own delays: another process may have the processor.
 SLACK = 0.4
@@ -24,11 +27,44 @@ def run(address, report):
         with report.case(f"KILL QUERY ends {name}"):
             took = killed_after(address, sql)
             assert took < WITHIN + SLACK, f"{took:.2f} s"
+    explain_analyze(address, report)
     field_list(address, report)
 
 
-def killed_after(address, sql):
-    connection = address.connect()
+def explain_analyze(address, report):
+    address.execute("CREATE DATABASE IF NOT EXISTS hangs", "USE hangs", "CREATE TABLE explained (id INT PRIMARY KEY, v INT)",
+                    "SET cte_max_recursion_depth = 3000",
+                    "INSERT INTO explained WITH RECURSIVE n AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM n WHERE x < 3000) SELECT x, x FROM n")
+    with report.case("KILL QUERY ends EXPLAIN ANALYZE"):
+        took = killed_after(address, ANALYZED, database="hangs")
+        assert took < WITHIN + SLACK, f"{took:.2f} s"
+    with report.case("max_execution_time ends EXPLAIN ANALYZE"), address.connect(database="hangs") as connection, connection.cursor() as cursor:
+        cursor.execute("SET max_execution_time = 300")
+        started = time.monotonic()
+        try:
+            cursor.execute(ANALYZED)
+            code = None
+        except pymysql.err.MySQLError as error:
+            code = error.args[0]
+        assert code == 3024, code
+        assert time.monotonic() - started < 3
+    with report.case("EXPLAIN ANALYZE ends when its client leaves"):
+        connection = address.connect(database="hangs")
+        thread_id = connection.thread_id()
+        connection._execute_command(3, ANALYZED)
+        time.sleep(0.5)
+        listed = f"SELECT COUNT(*) FROM information_schema.processlist WHERE id = {thread_id}"
+        assert address.execute(listed) == ((1,),)
+        hang_up(connection)
+        left = time.monotonic()
+        while address.execute(listed) != ((0,),):
+            assert time.monotonic() - left < 5, "goes on"
+            time.sleep(0.1)
+    address.execute("DROP DATABASE hangs")
+
+
+def killed_after(address, sql, **options):
+    connection = address.connect(**options)
     ended = []
 
     def query():

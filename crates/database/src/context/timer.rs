@@ -1,4 +1,4 @@
-//! `max_execution_time`: ends queries that run too long.
+//! `max_execution_time`: ends queries that run too long. And ends those that say nothing while they run, if their client has left.
 //!
 //! One thread per server, started by the first query that has a limit, sleeps until the next alarm is due and then
 //! interrupts that session's statement as KILL QUERY would. An alarm goes off under the mutex under which it is taken
@@ -24,10 +24,26 @@ struct Shared {
 #[derive(Default)]
 struct State {
     /// By when they are due, and a number that tells apart those due together.
-    due: BTreeMap<(Instant, u64), Weak<Process>>,
+    due: BTreeMap<(Instant, u64), Due>,
     next: u64,
     running: bool,
     closed: bool,
+}
+
+/// What is done when the time has come.
+enum Due {
+    /// The statement ends.
+    Limit(Weak<Process>),
+    /// The session ends if its client has left, as long as there is the [`Watch`].
+    Look(Weak<Process>, Weak<()>),
+}
+
+/// How often a client is looked after.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// The session's client is looked after until this is dropped.
+pub struct Watch {
+    _lives: Arc<()>,
 }
 
 /// A query's limit.
@@ -40,11 +56,26 @@ pub struct Alarm {
 impl Timer {
     /// The session's statement is to end after so much time.
     pub fn start(&self, process: &Arc<Process>, limit: Duration) -> Alarm {
+        Alarm {
+            shared: Arc::clone(&self.shared),
+            key: self.add(limit, Due::Limit(Arc::downgrade(process))),
+            process: Arc::clone(process),
+        }
+    }
+
+    /// The session is to end once its client has left.
+    pub fn watch_client(&self, process: &Arc<Process>) -> Watch {
+        let lives = Arc::new(());
+        self.add(
+            LOOK_EVERY,
+            Due::Look(Arc::downgrade(process), Arc::downgrade(&lives)),
+        );
+        Watch { _lives: lives }
+    }
+
+    fn add(&self, after: Duration, due: Due) -> (Instant, u64) {
         let mut state = self.shared.state.lock();
-        let at = Instant::now() + limit;
-        let key = (at, state.next);
-        state.next += 1;
-        state.due.insert(key, Arc::downgrade(process));
+        let key = state.add(after, due);
         if !state.running {
             state.running = true;
             let shared = Arc::clone(&self.shared);
@@ -52,11 +83,16 @@ impl Timer {
             state.running = thread.spawn(move || watch(&shared)).is_ok();
         }
         self.shared.changed.notify_one();
-        Alarm {
-            shared: Arc::clone(&self.shared),
-            key,
-            process: Arc::clone(process),
-        }
+        key
+    }
+}
+
+impl State {
+    fn add(&mut self, after: Duration, due: Due) -> (Instant, u64) {
+        let key = (Instant::now() + after, self.next);
+        self.next += 1;
+        self.due.insert(key, due);
+        key
     }
 }
 
@@ -86,13 +122,20 @@ fn watch(shared: &Shared) {
             Some((&(at, _), _)) if at > Instant::now() => {
                 shared.changed.wait_until(&mut state, at);
             }
-            Some(_) => {
-                if let Some((_, process)) = state.due.pop_first()
-                    && let Some(process) = process.upgrade()
-                {
-                    process.kill(true);
+            Some(_) => match state.due.pop_first() {
+                Some((_, Due::Limit(process))) => {
+                    if let Some(process) = process.upgrade() {
+                        process.kill(true);
+                    }
                 }
-            }
+                Some((_, Due::Look(process, lives))) => {
+                    if let (Some(looked_after), Some(_)) = (process.upgrade(), lives.upgrade()) {
+                        looked_after.end_if_abandoned();
+                        state.add(LOOK_EVERY, Due::Look(process, lives));
+                    }
+                }
+                None => {}
+            },
         }
     }
 }

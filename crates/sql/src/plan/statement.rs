@@ -495,7 +495,12 @@ impl StatementPlan {
 
     /// Whether it is a SELECT or its like: `max_execution_time` holds for those alone.
     pub fn is_query(&self) -> bool {
-        matches!(self.body, Body::Query(_))
+        matches!(self.body, Body::Query(_)) || self.is_analyzed()
+    }
+
+    /// Whether it runs a statement only to show what was measured: EXPLAIN ANALYZE.
+    pub fn is_analyzed(&self) -> bool {
+        matches!(self.body, Body::Analyze { .. })
     }
 
     /// Error 1792 in a READ ONLY transaction: it writes, or locks rows as if it would.

@@ -210,6 +210,11 @@ impl Session {
             self.state.count(Counter::MaxExecutionTimeSet, 1);
             timer.start(&self.state.process, Duration::from_millis(limit_ms))
         });
+        // Until it has run to its end, nothing is sent by which it would be noticed that nobody reads on.
+        let timer = &self.state.database.statement_timer;
+        let _watch = plan
+            .is_analyzed()
+            .then(|| timer.watch_client(&self.state.process));
         let changed = plan.writes().then(|| self.txn.changed());
         let outcome = if stored {
             let start = match self.begin_statement(plan) {

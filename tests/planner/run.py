@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Skewed data: with histograms the planner finds the way that reads fewer rows, and never one that reads more. And EXPLAIN ANALYZE
-counts the rows of each operator right (see `actual`).
+counts the rows of each operator right (see `actual`). And what it takes the sizes of tables to be (see `estimates`).
 
     tests/planner/run.py [--address HOST:PORT[:USER]] [--rows 40000]
 
@@ -16,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 import actual  # noqa: E402
+import estimates  # noqa: E402
 from support.address import Address  # noqa: E402
 from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
@@ -134,10 +135,12 @@ def main() -> None:
     if options.address:
         skewed(report, options.address, options.rows)
         actual.check(report, options.address)
+        estimates.check(report, options.address)
     else:
         with Server("planner") as server:
             skewed(report, server.address, options.rows)
             actual.check(report, server.address)
+            estimates.check(report, server.address)
     report.close()
 
 

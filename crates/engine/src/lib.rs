@@ -147,8 +147,8 @@ pub use schema::{
 pub use scrub::{Damage, ScrubStatus};
 pub use spool::Spool;
 pub use table::{
-    Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView, Table,
-    TableUsage,
+    Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView,
+    SizeRange, Table, TableUsage,
 };
 pub use tidemark_pages::store::{CopyProgress, CopyStage, vouched_log};
 pub use transaction::{Moment, Savepoint, Transaction};

@@ -112,6 +112,7 @@ impl DdlContext<'_> {
                 }
                 MaintenanceKind::Analyze => {
                     self.renew_histograms(&table)?;
+                    self.state.database.engine().table(table.id)?.was_analysed();
                     say("status", "OK");
                 }
             }

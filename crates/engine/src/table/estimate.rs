@@ -13,6 +13,16 @@ const LOOKED_AT_MIN: usize = 2000;
 /// Beyond those, so many changes of a value tell how often it changes in a leaf, and the rest of the leaf is not looked at.
 const CHANGES_ENOUGH: usize = 32;
 
+/// More leaves than a table has.
+const ANALYSED: i64 = 1 << 40;
+
+/// Sizes of a table, in leaves added since it was opened.
+#[derive(Clone, Copy, Debug)]
+pub struct SizeRange {
+    from: i64,
+    to: i64,
+}
+
 /// What leaves of an index, in order, tell of how often a value changes from one entry to the next.
 #[derive(Default)]
 struct KeySample {
@@ -83,6 +93,29 @@ impl Table {
     /// About how many rows there are.
     pub fn estimate_rows(&self) -> u64 {
         self.indexes[0].tree.estimate_all().unwrap_or(0)
+    }
+
+    /// The sizes that the table may have until a plan for its present size should be made anew: it has not doubled, nor shrunk
+    /// to half, nor been [analysed](Self::was_analysed).
+    pub fn size_now(&self) -> SizeRange {
+        let tree = &self.indexes[0].tree;
+        let (added, leaves) = (tree.leaves_added(), tree.estimate_leaves().unwrap_or(1).max(1));
+        let leaves = i64::try_from(leaves).unwrap_or(i64::MAX / 4);
+        SizeRange {
+            from: added - leaves / 2,
+            to: added.saturating_add(leaves),
+        }
+    }
+
+    /// Whether the table's size is one of these. One load.
+    #[inline]
+    pub fn has_size(&self, size: &SizeRange) -> bool {
+        (size.from..size.to).contains(&self.indexes[0].tree.leaves_added())
+    }
+
+    /// No [`SizeRange`] of before contains the table's size any more.
+    pub fn was_analysed(&self) {
+        self.indexes[0].tree.count_leaves(ANALYSED);
     }
 
     /// About how many entries of the index lie in the range; 0 for an index that the table does not have.

@@ -87,6 +87,9 @@ impl Tree {
         let node = Node::new(mtr.page(parent));
         let up = node.count() == 1 || node.used_by_entries() < SPARSE;
         mtr.commit();
+        if level == 0 {
+            self.count_leaves(-1);
+        }
         Ok(if up { Merged::Up } else { Merged::Done })
     }
 

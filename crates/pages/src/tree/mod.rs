@@ -55,6 +55,7 @@ mod testing;
 mod tests;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 pub use append::Append;
 pub use inspect::{PageContent, PageInPool, page_in};
@@ -86,6 +87,8 @@ pub struct Tree {
     root: PageId,
     /// Changes wait for no room in the log; see [`Tree::urgent`].
     urgent: bool,
+    /// See [`Tree::leaves_added`].
+    leaves_added: Arc<AtomicI64>,
 }
 
 /// Where a descent ended: above the page it was looking for.
@@ -111,7 +114,20 @@ impl Tree {
             index,
             root,
             urgent: false,
+            leaves_added: Arc::default(),
         }
+    }
+
+    /// How many leaves have come since the tree was opened, less those that have gone: whoever remembers the number learns
+    /// from one load how much the tree has grown. Counted where a handle's clones change the shape, and nowhere else.
+    #[inline]
+    pub fn leaves_added(&self) -> i64 {
+        self.leaves_added.load(Ordering::Relaxed)
+    }
+
+    /// Adds to [`leaves_added`](Self::leaves_added).
+    pub fn count_leaves(&self, added: i64) {
+        self.leaves_added.fetch_add(added, Ordering::Relaxed);
     }
 
     /// Makes an empty tree, as part of the caller's mini-transaction, and returns its root. Allocating takes the lock

@@ -127,6 +127,9 @@ impl Tree {
             },
         );
         mtr.commit();
+        if level == 0 {
+            self.count_leaves(1);
+        }
         Ok(SplitOutcome::Done)
     }
 
@@ -214,6 +217,7 @@ impl Tree {
                 },
             );
             mtr.commit();
+            self.count_leaves(1);
             return Ok(true);
         }
     }

@@ -282,6 +282,42 @@ fn estimates_are_near() {
 }
 
 #[test]
+fn sampled_leaves_are_spread_in_order() {
+    let test = TestStore::new();
+    let tree = new_tree(&test.store);
+    let firsts = |tree: &Tree, count| {
+        let mut keys = Vec::new();
+        let all = tree.sample_leaves(count, |leaf, _| {
+            keys.extend((leaf.count() > 0).then(|| leaf.key(0).to_vec()))
+        });
+        (keys, all.unwrap())
+    };
+    assert_eq!(firsts(&tree, 20), (Vec::new(), true));
+    let mut n = 0u64;
+    while tree.estimate_leaves().unwrap() < 10 {
+        tree.put(&number(n), &[0; 50]).unwrap();
+        n += 1;
+    }
+    let (keys, all) = firsts(&tree, 20);
+    assert!(all && keys.len() == 10 && keys.is_sorted(), "{}", keys.len());
+    assert_eq!(tree.leaves_added(), 9);
+    while n < 100_000 {
+        tree.put(&number(n), &[0; 200]).unwrap();
+        n += 1;
+    }
+    let (keys, all) = firsts(&tree, 20);
+    assert!(!all && keys.len() == 20 && keys.is_sorted(), "{}", keys.len());
+    let mut leaves = 0.0;
+    tree.sample_leaves(20, |_, stands_for| leaves += stands_for)
+        .unwrap();
+    let truth = tree.leaves_added() as f64;
+    assert!(
+        leaves > truth / 2.0 && leaves < truth * 2.0,
+        "{leaves} leaves, not {truth}"
+    );
+}
+
+#[test]
 fn overflow_chains_keep_large_values() {
     let test = TestStore::new();
     let tree = new_tree(&test.store);

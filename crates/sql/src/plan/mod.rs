@@ -7,7 +7,7 @@
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
 //! - [`change`]: INSERT, UPDATE and DELETE; [`handler`]: HANDLER … READ; [`past`]: AS OF; [`file_form`]: how rows stand in files.
-//! - [`statement`]: whole statements, as the session has them run; [`trace`]: what was considered for them.
+//! - [`statement`]: whole statements ([`sizes`]: of which tables), as the session has them run; [`trace`]: what was considered for them.
 //! - [`explain`]: a plan for people to read.
 //!
 //! A plan holds no session's state and no values of parameters: it is used until a definition changes.
@@ -41,6 +41,7 @@ mod outer_aggregate;
 pub mod past;
 mod query;
 pub mod rollup;
+mod sizes;
 mod spread;
 pub mod statement;
 pub mod trace;

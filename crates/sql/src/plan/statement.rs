@@ -11,6 +11,7 @@ use super::change::{
 use super::explain;
 use super::handler::HandlerPlan;
 use super::past::AsOf;
+use super::sizes::Sizes;
 use super::trace::{Finished, Tracer};
 use super::view::Contexts;
 use super::{Destination, Planner, QueryPlan};
@@ -67,6 +68,8 @@ pub struct StatementPlan {
     depends_on_literals: bool,
     is_unsafe: bool,
     deprecated: Vec<SqlError>,
+    /// What its tables were when it was made.
+    sizes: Sizes,
     /// All tables are read as they were then, which each of them says.
     pub moments: Vec<AsOf>,
     /// Texts that stand beside dates: each must be one.
@@ -134,6 +137,7 @@ pub(super) fn plan_with(
     let explains = matches!(body, Body::Explain(_) | Body::Analyze { .. });
     let is_unsafe = ctx.is_unsafe.get() || contexts.are_unsafe() || goes_by_order(&body);
     let mut planned = StatementPlan {
+        sizes: Sizes::of(&body, &queries),
         body,
         queries,
         uses,
@@ -525,6 +529,12 @@ impl StatementPlan {
                 .iter()
                 .zip(&self.signature)
                 .all(|(value, kind)| value.is_null() || std::mem::discriminant(value) == *kind)
+    }
+
+    /// Whether its tables still have about the sizes that it was made for.
+    #[inline]
+    pub fn fits_sizes(&self) -> bool {
+        self.sizes.hold()
     }
 
     /// Whether other literals in place of the parameters could make another plan.

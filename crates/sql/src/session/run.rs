@@ -150,7 +150,7 @@ impl Session {
     ) -> Result<Ran> {
         let database = &self.state.database;
         // A plan that has never run was made for these parameters.
-        let fits = ready.fresh || ready.plan.fits(params);
+        let fits = ready.fresh || ready.plan.fits(params) && ready.plan.fits_sizes();
         ready.fresh = false;
         if ready.epoch != database.dictionary().epoch() || !fits || !self.means_the_same(ready) {
             return Ok(Ran::Stale);

@@ -18,7 +18,7 @@ use crate::expr::{EvalCtx, Row};
 use crate::parse::ast::SetOp;
 use crate::plan::explain::measured::{Measured, Measuring, Stage, meter};
 use crate::plan::trace::run::Temporary;
-use crate::plan::{QueryBody, QueryPlan, SelectPlan, SetBranch};
+use crate::plan::{QueryBody, QueryPlan, RowSource, SelectPlan, SetBranch};
 use crate::types::{SqlType, Val, Value};
 
 /// What hands its rows to a function, until that wants no more.
@@ -297,12 +297,9 @@ impl<'a> Exec<'a, '_> {
             .map(|measured| Measuring::of_block(measured, plan, select));
         let mut row = vec![Value::Null; select.width];
         let mut grouped = Grouped::new(self, plan, select);
-        let flow = self.source(
-            &select.source,
-            &mut row,
-            scope,
-            select.latch_safe,
-            &mut |produced| {
+        let mut flow = ScanControl::Next;
+        for (at, source) in sources(select).enumerate() {
+            flow = self.source(source, &mut row, scope, select.latch_safe, &mut |produced| {
                 let joined;
                 let row: &dyn Row = match &produced {
                     Produced::Row(values) => {
@@ -327,9 +324,9 @@ impl<'a> Exec<'a, '_> {
                 if let Some(measured) = self.measured {
                     measured.row(meter(select, Stage::Filtered));
                 }
-                grouped.take(&ctx, scope, &mut end, out)
-            },
-        )?;
+                grouped.take(at, &ctx, scope, &mut end, out)
+            })?;
+        }
         let stopped = match flow == ScanControl::Stop && !first_only(select) {
             true => true,
             false => grouped.finish(scope, &mut end, out)? == ScanControl::Stop,
@@ -368,10 +365,11 @@ impl<'g, 'a> Grouped<'g, 'a> {
         }
     }
 
-    /// Takes a row in; groups that it ends go on.
+    /// Takes a row of the source of this number in; groups that it ends go on.
     #[inline]
     fn take(
         &mut self,
+        source: usize,
         ctx: &EvalCtx,
         scope: QueryScope,
         end: &mut End,
@@ -384,11 +382,12 @@ impl<'g, 'a> Grouped<'g, 'a> {
         };
         if groups.plan().first_only {
             // The first value in index order is the least or greatest; NULLs count for neither.
-            let arg = &groups.plan().aggregates[0].args[0];
+            let arg = &groups.plan().aggregates[source].args[0];
             if arg.eval(ctx)?.is_null() {
                 return Ok(ScanControl::Next);
             }
-            groups.take(ctx, scope, end, out)?;
+            groups.open(ctx.row);
+            groups.update_in_hand(source, ctx)?;
             return Ok(ScanControl::Stop);
         }
         groups.take(ctx, scope, end, out)
@@ -402,6 +401,12 @@ impl<'g, 'a> Grouped<'g, 'a> {
             Grouped::Rollup(rollup) => rollup.finish(scope, end, out),
         }
     }
+}
+
+/// What a block reads: its tables, or for each of several aggregates the table from an end.
+fn sources(select: &SelectPlan) -> impl Iterator<Item = &RowSource> {
+    let ends = select.group.iter().flat_map(|group| &group.ends);
+    std::iter::once(&select.source).chain(ends)
 }
 
 /// Whether the scan stops at the first row, which is not the end of what is wanted.

@@ -26,7 +26,9 @@ use super::trace::Tracer;
 use super::walk::has_subquery;
 use super::window::{WindowPass, Windows, has_window};
 use super::zero_dates::with_zero_dates;
-use super::{AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan, WINDOW};
+use super::{
+    AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, RowSource, SelectPlan, WINDOW,
+};
 use crate::dictionary::names_equal;
 use crate::error::depth::SELECTS_MAX;
 use crate::error::{Result, SqlError, er};
@@ -107,7 +109,7 @@ impl Block {
     }
 
     /// What is evaluated for each row or group that is returned.
-    fn results(&self) -> impl Iterator<Item = &Expr> {
+    pub fn results(&self) -> impl Iterator<Item = &Expr> {
         let order = self.order.iter().map(|(e, _)| e);
         let windows = self.windows.iter().flat_map(WindowPass::exprs);
         self.output.iter().chain(&self.having).chain(order).chain(windows)
@@ -186,12 +188,15 @@ impl Planner<'_> {
         }
         let wish = block.wish(limit.is_some() && !select.distinct);
         self.trace_prepared(number, select, &from, &block);
-        let joined = self.block_source(&mut from, &mut block, &wish);
+        let (joined, ends) = match self.ends(&from, &block)? {
+            Some((first, others)) => (Ok(first), others),
+            None => (self.block_source(&mut from, &mut block, &wish), Vec::new()),
+        };
         if let Some(trace) = &self.trace {
             trace.optimized();
         }
         let joined = joined?;
-        let ordered = joined.ordered && !wish.order.is_empty();
+        let ordered = joined.ordered && !(wish.order.is_empty() && ends.is_empty());
         if ordered {
             block.rows_are_ordered();
         }
@@ -199,7 +204,9 @@ impl Planner<'_> {
         let keeps = block.windows.first().is_none_or(|pass| !pass.ordered);
         let latch_safe = joined.filter.is_none() && block.is_latch_safe() && keeps;
         let finished = block.finished();
-        let group = block.is_grouped().then(|| self.group_plan(&mut block, ordered));
+        let group = block
+            .is_grouped()
+            .then(|| self.group_plan(&mut block, ordered, ends));
         if !select.distinct
             && let Some(last) = block.windows.last()
             && last.leaves_ordered(&block.order)
@@ -406,9 +413,10 @@ impl Planner<'_> {
         self.source(tree, block.filter.take(), input)
     }
 
-    /// The groups of a block, whose rows come in the order of its wish or in none. Takes its keys and aggregates.
-    fn group_plan(&self, block: &mut Block, ordered: bool) -> GroupPlan {
-        let first_only = block.first_only().is_some();
+    /// The groups of a block, whose rows come in the order of its wish or in none; `ends`: see [`GroupPlan`]. Takes its keys and
+    /// aggregates.
+    fn group_plan(&self, block: &mut Block, ordered: bool, ends: Vec<RowSource>) -> GroupPlan {
+        let first_only = block.first_only().is_some() || !ends.is_empty();
         let mut keep = Vec::new();
         // Keys of rows with totals are worked out once more.
         let keys = block.keys.iter().filter(|_| block.rollup.is_some());
@@ -431,6 +439,7 @@ impl Planner<'_> {
             slots,
             sorted: ordered && !first_only,
             first_only: first_only && ordered,
+            ends,
         }
     }
 
@@ -514,7 +523,7 @@ fn owned(order: &[(&Expr, bool)]) -> Vec<(Expr, bool)> {
 }
 
 /// The column of a lone MIN or MAX, and whether its end is the last.
-fn min_max(aggregates: &[Aggregate]) -> Option<(Expr, bool)> {
+pub(super) fn min_max(aggregates: &[Aggregate]) -> Option<(Expr, bool)> {
     match aggregates {
         [one]
             if matches!(

@@ -3,7 +3,7 @@
 //! - [`query`]: queries, UNION and its kin; [`common`]: WITH; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
 //!   stands there beside names; [`join`] the order of those, [`access`] which ranges of which index
-//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
+//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
 //! - [`change`]: INSERT, UPDATE and DELETE; [`handler`]: HANDLER … READ; [`past`]: AS OF; [`file_form`]: how rows stand in files.
@@ -19,6 +19,7 @@ mod common;
 mod dependence;
 mod derived;
 mod digits;
+mod ends;
 pub mod explain;
 pub mod file_form;
 mod filter;
@@ -191,6 +192,8 @@ pub struct GroupPlan {
     pub sorted: bool,
     /// MIN or MAX read from the end of an index: the first row with a value decides.
     pub first_only: bool,
+    /// Of several such aggregates, where each but the first is read; the first is where the block reads.
+    pub ends: Vec<RowSource>,
 }
 
 /// Where rows come from.

@@ -120,6 +120,7 @@ impl SelectPlan {
         let passes = self.windows.iter().flat_map(|windows| &windows.passes);
         passes.flat_map(WindowPass::exprs).for_each(|e| e.walk(f));
         if let Some(group) = &self.group {
+            group.ends.iter().for_each(|source| source.walk(f, scans));
             group.keys.iter().for_each(|e| e.walk(f));
             for aggregate in &group.aggregates {
                 aggregate.args.iter().for_each(|e| e.walk(f));

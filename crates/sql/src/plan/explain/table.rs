@@ -141,9 +141,12 @@ impl<'q> Table<'q> {
         }
         let before = self.rows.len();
         let mut first = true;
-        select.source.walk(&mut |_| {}, &mut |scan| {
-            self.scan(scan, id, kind, std::mem::take(&mut first))
-        });
+        let ends = select.group.iter().flat_map(|group| &group.ends);
+        for source in std::iter::once(&select.source).chain(ends) {
+            source.walk(&mut |_| {}, &mut |scan| {
+                self.scan(scan, id, kind, std::mem::take(&mut first))
+            });
+        }
         if self.rows.len() == before {
             self.plain_row(id, kind, "No tables used");
         } else if let Some(row) = self.rows.get_mut(before) {

@@ -161,6 +161,8 @@ impl<'q> Tree<'q> {
                 .estimated(estimate)
                 .metered(meter(select, Stage::Grouped))
                 .over(op);
+            let ends = group.ends.iter().map(|end| self.source(end, &names, true));
+            op = ends.fold(op, Operator::over);
         }
         if let Some(having) = &select.having {
             op = self.filter(having, &names, op, None);

@@ -51,6 +51,26 @@ class Query:
         for table in self.tables:
             for _ in range(draw.randint(0, 2)):
                 self.conditions.append(({table}, self.on_one(draw, table)))
+        self.written = len(self.conditions)
+        self.conditions += self.following()
+
+    def following(self) -> list[tuple[set[str], str]]:
+        """The equalities that follow from those between columns, which the planner tests as early as it can: of columns that are equal with each
+        other, and with a number that one of them equals."""
+        pairs = [match.groups() for _, text in self.conditions if (match := re.fullmatch(r"(\w+) = (\w+)", text))]
+        classes: list[set[str]] = []
+        for one, other in pairs:
+            if not other.isdigit():
+                joined = [found for found in classes if found & {one, other}]
+                classes = [found for found in classes if found not in joined] + [set().union({one, other}, *joined)]
+        equalities = []
+        for columns in classes:
+            numbers = [(one, other) for one, other in pairs if other.isdigit() and one in columns]
+            fixed = {one for one, _ in numbers}
+            others = sorted(columns - fixed) if numbers else []
+            equalities += [({column[0]}, f"{column} = {numbers[0][1]}") for column in others]
+            equalities += [({one[0], other[0]}, f"{one} = {other}") for one in columns for other in columns if one < other and one[0] != other[0]]
+        return equalities
 
     @staticmethod
     def on_one(draw: random.Random, table: str) -> str:
@@ -64,7 +84,7 @@ class Query:
         return [text for named, text in self.conditions if named <= tables]
 
     def text(self) -> str:
-        return f"SELECT * FROM {', '.join(self.tables)}{where(self.among(set(self.tables)))}"
+        return f"SELECT * FROM {', '.join(self.tables)}{where([text for _, text in self.conditions[:self.written]])}"
 
 
 def where(conditions: list[str]) -> str:
@@ -115,7 +135,7 @@ def total(node: dict) -> int:
 def others(draw: random.Random) -> str:
     """A query of which only the result is known."""
     join = Query(draw)
-    tables, conditions = join.tables, where(join.among(set(join.tables)))
+    tables, conditions = join.tables, where([text for _, text in join.conditions[:join.written]])
     first = tables[0]
     return draw.choice([
         f"SELECT {first}_x, COUNT(*) FROM {', '.join(tables)}{conditions} GROUP BY {first}_x",

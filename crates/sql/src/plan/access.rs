@@ -11,7 +11,7 @@ use super::index_bounds::{EqualPart, IndexBounds, bound_of};
 use super::trace::Tracer;
 use crate::dictionary::{IndexDef, KEY_PARTS_MAX, TableDef};
 use crate::error::Result;
-use crate::expr::{EvalCtx, Expr, Node, OUTER};
+use crate::expr::{EvalCtx, Expr, Node};
 use crate::types::storage::{KeyBound, Scratch};
 use crate::types::{Val, Value};
 use std::cell::Cell;
@@ -62,7 +62,7 @@ pub struct Request<'a> {
     pub forced: bool,
     /// The rows are to be changed: they are not looked for in the whole of an index that happens to have all columns, as in MySQL.
     pub changes: bool,
-    /// With the values of this execution for better estimates; `None` where earlier tables' rows are needed.
+    /// With the values of this execution for better estimates.
     pub sample: Option<&'a EvalCtx<'a>>,
     /// Generated columns that conditions on their expressions may go by.
     pub generated: &'a GeneratedColumns,
@@ -285,10 +285,10 @@ impl AccessPath {
                 .all(|value| value.expr.columns().is_empty())
     }
 
-    /// Whether its bounds are not known before the statement runs: results of subqueries, and columns of the row around the query.
+    /// Whether its bounds are not known before the statement runs: results of subqueries, and columns of rows.
     fn waits_for_rows(&self) -> bool {
         let mut values = self.bounds.iter().flat_map(IndexBounds::values);
-        self.runs_queries() || values.any(|value| value.expr.columns().iter().any(|slot| *slot >= OUTER))
+        self.runs_queries() || values.any(|value| !value.expr.columns().is_empty())
     }
 
     /// Whether its bounds are results of subqueries.

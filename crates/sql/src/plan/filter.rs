@@ -20,6 +20,8 @@ pub(super) fn selectivity(e: &Expr, spread: Option<&Spread>) -> f64 {
         Node::Compare(CmpOp::Ne, ..) => 0.9,
         Node::IsNull(_) => 0.1,
         Node::Compare(..) | Node::Between { .. } | Node::In { .. } | Node::Like { .. } => 0.3,
+        Node::And(list) => list.iter().map(|e| selectivity(e, spread)).product(),
+        Node::Or(list) => 1.0 - list.iter().map(|e| 1.0 - selectivity(e, spread)).product::<f64>(),
         _ => 0.7,
     }
 }
@@ -186,6 +188,7 @@ fn is_end(bound: Option<&(KeyValue, bool)>, value: &Expr, inclusive: bool) -> bo
     bound.is_some_and(|(v, inc)| *inc == inclusive && same(&v.expr, value))
 }
 
-fn same(a: &Expr, b: &Expr) -> bool {
+/// Whether two expressions are the same.
+pub(super) fn same(a: &Expr, b: &Expr) -> bool {
     format!("{:?}", a.node) == format!("{:?}", b.node)
 }

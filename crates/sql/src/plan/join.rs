@@ -1,12 +1,14 @@
 //! The order of joins and the way each table is read.
 //!
-//! Conditions are tested as soon as the tables they name are there, and bound indexes where they can. Inner joins are
-//! put in a good order: from each possible first table on, the next is always the one that makes the row so far
+//! Conditions are tested as soon as the tables they name are there, and bound indexes where they can; so do those that follow from
+//! them ([`super::equalities`]). Inner joins are put in a good order: from each possible first table on, the next is always the one that makes the row so far
 //! cheapest to extend, and the cheapest whole wins. A table that no index leads to is met through a hash table built
 //! once. A left join whose WHERE condition refuses the NULLs it would add is an inner one.
 
 use super::access::{AccessPath, Request, choose, conjuncts};
 use super::common::not_first;
+use super::condition_order::in_order;
+use super::equalities::factored;
 use super::filter::{absorbed, counted, selectivity};
 use super::from::{FromInput, FromTable, Tree};
 use super::json_table::EXPECTED_ROWS;
@@ -14,9 +16,12 @@ use super::order::{Direction, OrderWish, choose_in_order};
 use super::spread::Spread;
 use super::walk::has_subquery;
 use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan};
+use crate::dictionary::IndexDef;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, Node, OUTER, build};
 use crate::types::{CmpKind, TypeKind};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 use tidemark_engine::LockWait;
 
@@ -33,7 +38,13 @@ pub(super) struct Joined {
 pub(super) struct Condition {
     pub expr: Expr,
     pub tables: Vec<usize>,
-    late: bool,
+    pub late: bool,
+    /// The class of columns that it says are equal, by its number in the pool.
+    pub class: Option<usize>,
+    /// It follows from others, so that it need not be tested beside another of its class.
+    pub follows: bool,
+    /// It has a share of rows that pass; false: others that follow from it have.
+    pub counts: bool,
 }
 
 /// The tables to join, and what is wanted of the join.
@@ -50,6 +61,8 @@ pub(super) struct JoinInput<'j> {
 pub(super) struct Joiner<'j, 'a> {
     pub planner: &'j Planner<'a>,
     pub input: JoinInput<'j>,
+    /// Of slots that were asked about: how many different values their columns have, if an index tells.
+    values: RefCell<HashMap<usize, Option<f64>>>,
 }
 
 /// Most tables whose order is searched from each of them.
@@ -109,11 +122,15 @@ impl Planner<'_> {
                 ordered: false,
             });
         };
-        let joiner = Joiner { planner: self, input };
+        let joiner = Joiner {
+            planner: self,
+            input,
+            values: RefCell::default(),
+        };
         let pool: Vec<Condition> = filter
             .iter()
-            .flat_map(conjuncts)
-            .map(|c| joiner.classify(c))
+            .flat_map(factored)
+            .map(|c| joiner.classify(&c))
             .collect();
         let given = self.trace.as_ref().map(|_| tree.left_joins());
         let tree = joiner.simplify(tree, &pool);
@@ -179,6 +196,9 @@ impl Joiner<'_, '_> {
             expr: expr.clone(),
             tables,
             late: has_subquery(expr),
+            class: None,
+            follows: false,
+            counts: true,
         }
     }
 
@@ -270,6 +290,7 @@ impl Joiner<'_, '_> {
     ) -> Result<RowSource> {
         match tree {
             Tree::Table(at) => {
+                self.complete(&mut pool);
                 self.tell_only_table(at, &pool, known)?;
                 let scan = self.final_scan(at, &pool, known, ordered)?;
                 Ok(RowSource::Table(Box::new(scan)))
@@ -298,7 +319,7 @@ impl Joiner<'_, '_> {
         match tree {
             Tree::Inner { list, on, straight } => {
                 *fixed |= straight;
-                pool.extend(on.iter().flat_map(conjuncts).map(|c| self.classify(c)));
+                pool.extend(on.iter().flat_map(factored).map(|c| self.classify(&c)));
                 list.into_iter().for_each(|t| self.flatten(t, items, pool, fixed));
             }
             other => items.push(other),
@@ -313,6 +334,7 @@ impl Joiner<'_, '_> {
         straight: bool,
         mut ordered: Option<&mut bool>,
     ) -> Result<RowSource> {
+        self.complete(&mut pool);
         let order = self.order(&items, &pool, known, straight)?;
         let searched = !straight && items.len() > 1;
         let mut items: Vec<Option<Tree>> = items.into_iter().map(Some).collect();
@@ -535,15 +557,9 @@ impl Joiner<'_, '_> {
             ),
             _ => None,
         };
-        let selectivity: f64 = rest
-            .iter()
-            .filter(|c| match &scan.input {
-                Input::Stored { def, .. } => !counted(&c.expr, &scan.path, def, scan.base),
-                _ => true,
-            })
-            .map(|c| selectivity(&c.expr, spread.as_ref()))
-            .product();
-        scan.rows_out = (scan.path.rows * selectivity).max(ROWS_MIN);
+        rest.retain(|c| !c.follows || !self.is_said_before(c, pool, at));
+        let share = self.share(pool, &rest, &scan, spread.as_ref());
+        scan.rows_out = (scan.path.rows * share).max(ROWS_MIN);
         if keyed {
             scan.needed.push(scan.input.width());
         }
@@ -556,8 +572,91 @@ impl Joiner<'_, '_> {
         if is_full && !lateral && !known.is_empty() {
             self.hash(&mut scan, at, &mut rest)?;
         }
+        let rest = in_order(rest, |c| &c.expr, |c| selectivity(&c.expr, spread.as_ref()));
         scan.filter = (!rest.is_empty()).then(|| all_of(rest.iter().copied()));
         Ok(scan)
+    }
+
+    /// Whether a condition of the pool before this one says of a class that the same column of a table is in it.
+    fn is_said_before(&self, condition: &Condition, pool: &[Condition], at: usize) -> bool {
+        let column = |c: &Condition| match &c.expr.node {
+            Node::Compare(_, _, sides) => {
+                let mut slots = sides.iter().filter_map(own_slot);
+                slots.find(|slot| self.table_of(*slot) == at)
+            }
+            _ => None,
+        };
+        let before = pool.iter().take_while(|other| !std::ptr::eq(*other, condition));
+        let mut of_class = before.filter(|other| other.class.is_some() && other.class == condition.class);
+        of_class.any(|other| column(other) == column(condition))
+    }
+
+    /// The share of the rows found by a table's path that pass the conditions left to be tested: each that the path does not count itself,
+    /// and of those that say the same columns are equal one.
+    fn share(
+        &self,
+        pool: &[Condition],
+        rest: &[&Condition],
+        scan: &TableScan,
+        spread: Option<&Spread>,
+    ) -> f64 {
+        let by_path = |c: &Condition| match &scan.input {
+            Input::Stored { def, .. } => counted(&c.expr, &scan.path, def, scan.base),
+            _ => false,
+        };
+        let mut classes: Vec<usize> = pool
+            .iter()
+            .filter(|c| by_path(c))
+            .filter_map(|c| c.class)
+            .collect();
+        let mut share = 1.0;
+        for condition in rest.iter().filter(|c| c.counts && !by_path(c)) {
+            match condition.class {
+                Some(class) if classes.contains(&class) => continue,
+                class => classes.extend(class),
+            }
+            let known = spread.and_then(|spread| spread.share(&condition.expr));
+            share *= known
+                .or_else(|| self.share_of_equality(&condition.expr))
+                .unwrap_or_else(|| selectivity(&condition.expr, None));
+        }
+        share
+    }
+
+    /// The share of rows for which an equality is true, if it is known how many values one of its sides has: those of the side with
+    /// fewer are taken to be among those of the other.
+    fn share_of_equality(&self, e: &Expr) -> Option<f64> {
+        let Node::Compare(CmpOp::Eq, _, sides) = &e.node else {
+            return None;
+        };
+        let slots = sides.iter().filter_map(own_slot);
+        let values = slots.filter_map(|slot| self.values_of(slot));
+        values.reduce(f64::max).map(|values| 1.0 / values.max(1.0))
+    }
+
+    /// How many different values a column has, if an index begins with it.
+    fn values_of(&self, slot: usize) -> Option<f64> {
+        if let Some(known) = self.values.borrow().get(&slot) {
+            return *known;
+        }
+        let from = &self.input.tables[self.table_of(slot)];
+        let values = match &from.input {
+            FromInput::Stored { def, table } => {
+                let begins = |index: &&IndexDef| {
+                    let part = &index.parts[0];
+                    from.base + part.column == slot
+                        && part.prefix.is_none()
+                        && def.array_part(index).is_none()
+                };
+                let index = def.indexes.iter().find(begins);
+                index.map(|index| {
+                    table.estimate_rows() as f64 / table.records_per_key(index.number, 1).max(1.0)
+                })
+            }
+            _ => None,
+        };
+        self.values.borrow_mut().insert(slot, values);
+        values
     }
 
     fn path(
@@ -607,11 +706,7 @@ impl Joiner<'_, '_> {
             allowed: from.allowed.as_deref(),
             forced: from.forced,
             changes: false,
-            sample: if known.is_empty() {
-                self.planner.sample
-            } else {
-                None
-            },
+            sample: self.planner.sample,
             generated: &*self.planner.indexed_generated(def)?,
             on_literals: &self.planner.binder.ctx.depends_on_literals,
             trace: self.planner.trace.as_ref(),
@@ -639,12 +734,8 @@ impl Joiner<'_, '_> {
                 None => others.push(condition.expr.clone()),
             }
         }
-        let keyed = !hash.build.is_empty();
         others.extend(scan.late_filter.take());
         scan.late_filter = (!others.is_empty()).then(|| build::and(others));
-        if keyed {
-            scan.rows_out = (scan.rows_out * 0.1).max(ROWS_MIN);
-        }
         *rest = own;
         scan.hash = Some(hash);
         Ok(())
@@ -681,6 +772,14 @@ impl Joiner<'_, '_> {
         } else {
             None
         }
+    }
+}
+
+/// The slot of a column of this query's tables.
+fn own_slot(e: &Expr) -> Option<usize> {
+    match e.node {
+        Node::Column(slot) if slot < AGGREGATE => Some(slot),
+        _ => None,
     }
 }
 

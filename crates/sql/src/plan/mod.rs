@@ -2,8 +2,8 @@
 //!
 //! - [`query`]: queries, UNION and its kin; [`common`]: WITH; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
-//!   stands there beside names; [`join`] the order of those, [`access`] which ranges of which index
-//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
+//!   stands there beside names; [`join`] the order of those ([`equalities`]: what follows from their conditions), [`access`] which ranges of which index
+//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them ([`condition_order`]: in which order), [`order`] how not to sort them, [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
 //! - [`change`]: INSERT, UPDATE and DELETE; [`handler`]: HANDLER … READ; [`past`]: AS OF; [`file_form`]: how rows stand in files.
@@ -16,10 +16,12 @@ pub mod access;
 mod block;
 pub mod change;
 mod common;
+mod condition_order;
 mod dependence;
 mod derived;
 mod digits;
 mod ends;
+mod equalities;
 pub mod explain;
 pub mod file_form;
 mod filter;

@@ -13,6 +13,8 @@ use crate::error::{Result, SqlError};
 use crate::expr::{Binder, EvalCtx, Expr, Hooks, Scope, build};
 use crate::parse::ast;
 use crate::plan::access::{AccessPath, Request, conjuncts};
+use crate::plan::condition_order::cheap_first;
+use crate::plan::filter::selectivity;
 use crate::plan::generated::GeneratedColumns;
 use crate::plan::hints::hints;
 use crate::plan::multi_valued::{ArrayTable, ArrayTests};
@@ -161,6 +163,7 @@ impl RowSelection {
             on_literals: &binder.ctx.depends_on_literals,
         };
         let (path, direction) = choose_in_order(&request, &wish)?;
+        let filter = filter.map(|filter| cheap_first(filter, |e| selectivity(e, None)));
         let ordering = wish.order.iter().map(|(expr, _)| expr);
         let mut columns_read: Vec<usize> = filter.iter().chain(ordering).flat_map(Expr::columns).collect();
         let mut order_by = Vec::new();

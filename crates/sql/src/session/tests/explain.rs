@@ -234,3 +234,74 @@ fn what_operators_did_is_counted() {
         assert_eq!(counted(&mut s, sql), *expected, "{sql}");
     }
 }
+
+#[test]
+fn what_follows_from_conditions_leads_to_rows() {
+    let world = World::new("follows");
+    let mut s = world.session();
+    ok(
+        &mut s,
+        "CREATE TABLE a (id INT PRIMARY KEY, x INT NOT NULL, t VARCHAR(20), n DOUBLE, KEY (x))",
+    );
+    for name in ["b", "c"] {
+        ok(&mut s, &format!("CREATE TABLE {name} LIKE a"));
+    }
+    let rows = "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, i DIV 3, 'text', i FROM n";
+    ok(&mut s, "SET cte_max_recursion_depth = 1000");
+    ok(&mut s, &format!("INSERT INTO a {rows} WHERE i <= 3"));
+    ok(&mut s, &format!("INSERT INTO b {rows}"));
+    ok(&mut s, &format!("INSERT INTO c {rows} WHERE i <= 30"));
+    let cases: [(&str, &[&str]); 6] = [
+        (
+            "EXPLAIN FORMAT=TREE SELECT * FROM b, a, c WHERE a.id = c.id AND c.id = b.id",
+            &[
+                "-> Nested loop inner join",
+                "    -> Nested loop inner join",
+                "        -> Table scan on a",
+                "        -> Single-row index lookup on b using PRIMARY (id = a.id)",
+                "    -> Filter: (c.id = b.id)",
+                "        -> Single-row index lookup on c using PRIMARY (id = a.id)",
+            ],
+        ),
+        (
+            "EXPLAIN FORMAT=TREE SELECT * FROM b, c WHERE b.x = c.id AND c.id = 5",
+            &[
+                "-> Nested loop inner join",
+                "    -> Single-row index lookup on c using PRIMARY (id = 5)",
+                "    -> Index lookup on b using x (x = c.id)",
+            ],
+        ),
+        (
+            "EXPLAIN FORMAT=TREE SELECT * FROM b, a WHERE (a.id = b.id AND b.t = 'x') OR (b.t = 'y' AND a.id = b.id)",
+            &[
+                "-> Nested loop inner join",
+                "    -> Table scan on a",
+                "    -> Filter: ((b.t = 'x') or (b.t = 'y'))",
+                "        -> Single-row index lookup on b using PRIMARY (id = a.id)",
+            ],
+        ),
+        (
+            "EXPLAIN FORMAT=TREE SELECT * FROM b WHERE t LIKE '%x%' AND x > 0 AND n / 2 > 1 AND t LIKE '%y%' AND id > 7 AND n + 1 > 0",
+            &[
+                "-> Filter: ((b.x > 0) and (b.t like '%x%') and ((b.n / 2) > 1) and (b.t like '%y%') and ((b.n + 1) > 0))",
+                "    -> Index range scan on b using PRIMARY over (7 < id)",
+            ],
+        ),
+        (
+            "EXPLAIN FORMAT=TREE SELECT MAX(id), MIN(x), MAX(x) FROM b",
+            &[
+                "-> Aggregate: max(b.id), min(b.x), max(b.x)",
+                "    -> Index scan on b using PRIMARY (reverse)",
+                "    -> Covering index scan on b using x",
+                "    -> Covering index scan on b using x (reverse)",
+            ],
+        ),
+        (
+            "EXPLAIN FORMAT=TREE SELECT MAX(id), MAX(n) FROM b",
+            &["-> Aggregate: max(b.id), max(b.n)", "    -> Table scan on b"],
+        ),
+    ];
+    for (sql, expected) in cases {
+        assert_eq!(tree(&mut s, sql), *expected, "{sql}");
+    }
+}

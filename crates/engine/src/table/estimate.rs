@@ -113,9 +113,11 @@ impl Table {
         (size.from..size.to).contains(&self.indexes[0].tree.leaves_added())
     }
 
-    /// No [`SizeRange`] of before contains the table's size any more.
+    /// No [`SizeRange`] of before contains the table's size any more, and nothing that was sampled is remembered.
     pub fn was_analysed(&self) {
-        self.indexes[0].tree.count_leaves(ANALYSED);
+        self.indexes
+            .iter()
+            .for_each(|index| index.tree.count_leaves(ANALYSED));
     }
 
     /// About how many entries of the index lie in the range; 0 for an index that the table does not have.
@@ -154,6 +156,10 @@ impl Table {
                 .iter()
                 .fold(0, |at, p| at + p.skip(&key[at..]).unwrap_or(key.len() - at))
         };
+        // A planner asks again and again while it looks for an order.
+        if let Some(rows) = self.indexes[index].sampled(parts) {
+            return Ok(rows);
+        }
         let tree = &self.indexes[index].tree;
         let mut sample = KeySample::default();
         let is_whole = tree.sample_leaves(LEAVES_SAMPLED, |leaf, stands_for| {
@@ -161,7 +167,11 @@ impl Table {
         })?;
         Ok(match is_whole && sample.looked_at == sample.entries {
             true => sample.entries as f64 / sample.seen.max(1) as f64,
-            false => sample.records_per_key(tree.estimate_all()? as f64),
+            false => {
+                let rows = sample.records_per_key(tree.estimate_all()? as f64);
+                self.indexes[index].remember(parts, rows);
+                rows
+            }
         })
     }
 

@@ -10,6 +10,7 @@ use crate::ids::{IndexId, IndexNo, Lsn, TableId};
 use crate::lock::IndexLocks;
 use crate::mvcc::View;
 use crate::tree::Tree;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,6 +29,15 @@ pub(crate) struct Index {
     pub building: Option<Arc<Building>>,
     /// Views older than this do not know the index.
     defined: AtomicU64,
+    /// Rows per key of its first parts, as they were sampled.
+    sampled: Mutex<Vec<Sampled>>,
+}
+
+/// How many rows share the first `parts` parts, at a time when the tree had so many leaves more than when it was opened.
+struct Sampled {
+    parts: usize,
+    leaves_added: i64,
+    rows: f64,
 }
 
 impl Index {
@@ -40,6 +50,7 @@ impl Index {
             unique,
             building: None,
             defined: AtomicU64::new(FRESH),
+            sampled: Mutex::default(),
         }
     }
 
@@ -57,7 +68,29 @@ impl Index {
             unique: self.unique,
             building: None,
             defined: AtomicU64::new(self.defined.load(Ordering::Relaxed)),
+            sampled: Mutex::default(),
         }
+    }
+
+    /// Rows per key of the first parts as they were sampled, if the tree has as many leaves as then.
+    pub fn sampled(&self, parts: usize) -> Option<f64> {
+        let added = self.tree.leaves_added();
+        let sampled = self.sampled.lock();
+        let known = sampled
+            .iter()
+            .find(|known| known.parts == parts && known.leaves_added == added);
+        known.map(|known| known.rows)
+    }
+
+    /// Remembers rows per key that were sampled just now.
+    pub fn remember(&self, parts: usize, rows: f64) {
+        let mut sampled = self.sampled.lock();
+        sampled.retain(|known| known.parts != parts);
+        sampled.push(Sampled {
+            parts,
+            leaves_added: self.tree.leaves_added(),
+            rows,
+        });
     }
 
     /// No view of before may read through the index any more: it is as one that comes with the definition.

@@ -23,16 +23,32 @@ const FILE_MODE: u32 = 0o640;
 /// A directory of the operating system's, locked for as long as this lives.
 pub struct RealDisk {
     directory: PathBuf,
+    /// The directory itself, to be synced; kept open, so that a process that has run out of descriptors can still do that.
+    open: Option<fs::File>,
     _lock: Option<fs::File>,
+}
+
+/// Creates a directory and those above it, as far as they are not there, and makes their names certain.
+pub fn create_directory(directory: &Path) -> io::Result<()> {
+    let missing = directory
+        .ancestors()
+        .take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+    let missing: Vec<&Path> = missing.collect();
+    DirBuilder::new()
+        .recursive(true)
+        .mode(DIRECTORY_MODE)
+        .create(directory)?;
+    for made in missing {
+        let parent = made.parent().filter(|parent| !parent.as_os_str().is_empty());
+        fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
 }
 
 impl RealDisk {
     /// Takes the directory, creating it if it is not there. Fails with `WouldBlock` if another engine has it.
     pub fn open(directory: &Path) -> io::Result<RealDisk> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(DIRECTORY_MODE)
-            .create(directory)?;
+        create_directory(directory)?;
         let lock = OpenOptions::new()
             .create(true)
             .mode(FILE_MODE)
@@ -42,6 +58,7 @@ impl RealDisk {
         lock_exclusively(&lock)?;
         Ok(RealDisk {
             directory: directory.to_owned(),
+            open: Some(fs::File::open(directory)?),
             _lock: Some(lock),
         })
     }
@@ -50,6 +67,7 @@ impl RealDisk {
     pub fn unlocked(directory: &Path) -> RealDisk {
         RealDisk {
             directory: directory.to_owned(),
+            open: None,
             _lock: None,
         }
     }
@@ -124,7 +142,10 @@ impl Disk for RealDisk {
     }
 
     fn sync_dir(&self) -> io::Result<()> {
-        fs::File::open(&self.directory)?.sync_all()
+        match &self.open {
+            Some(directory) => directory.sync_all(),
+            None => fs::File::open(&self.directory)?.sync_all(),
+        }
     }
 }
 

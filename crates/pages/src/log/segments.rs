@@ -5,7 +5,9 @@
 //! content is no danger: a record is only one at its own position. New segments are written full of zeros before use,
 //! so that a sync of the log need not write the file system's own journal.
 //!
-//! A segment's name is certain before the log goes there.
+//! A segment's name is certain before the log goes there: one that was made or renamed is not in the map until the directory
+//! has been synced. If that sync fails, the file is kept under its new name, and the sync is tried again by whatever needs a
+//! segment next.
 
 use super::LOG_START;
 use super::reader::{AHEAD_MANY, Reader};
@@ -16,7 +18,7 @@ use crate::ids::Lsn;
 use crate::sabotage;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 pub struct Segments {
@@ -25,12 +27,19 @@ pub struct Segments {
     mark: Mark,
     files: Mutex<BTreeMap<u64, Arc<dyn File>>>,
     /// Held while segments come and go, which takes long; `files` is held only to look.
-    changing: Mutex<Spares>,
+    changing: Mutex<Changing>,
 }
 
-/// Files that have room on the disk for a segment each, by their numbers: see `undo_room.rs`.
+/// What only the thread sees that makes, renames and removes files.
 #[derive(Default)]
-struct Spares(BTreeSet<u64>);
+struct Changing {
+    /// Files that have room on the disk for a segment each, by their numbers: see `undo_room.rs`.
+    spares: BTreeSet<u64>,
+    /// Segments whose names are not certain yet.
+    uncertain: BTreeMap<u64, Arc<dyn File>>,
+    /// The directory has changed since its last sync.
+    unsynced: bool,
+}
 
 const PREFIX: &str = "redo-";
 /// Spare files that are not wanted any more, but soon may be.
@@ -49,7 +58,7 @@ impl Segments {
     /// The segments found on the disk.
     pub fn open(disk: Arc<dyn Disk>, size: u64, mark: Mark) -> Result<Segments> {
         let mut files = BTreeMap::new();
-        let mut spares = Spares::default();
+        let mut changing = Changing::default();
         for found in disk.list()? {
             if let Some(number) = found
                 .strip_prefix(PREFIX)
@@ -58,7 +67,7 @@ impl Segments {
             {
                 // Half a one is none.
                 match disk.open(&found, false, Access::Buffered)?.len()? == size {
-                    true => drop(spares.0.insert(number)),
+                    true => drop(changing.spares.insert(number)),
                     false => disk.remove(&found)?,
                 }
             }
@@ -71,7 +80,7 @@ impl Segments {
             size,
             mark,
             files: Mutex::new(files),
-            changing: Mutex::new(spares),
+            changing: Mutex::new(changing),
         })
     }
 
@@ -256,14 +265,11 @@ impl Segments {
             let file = match self.file(number) {
                 Some(file) => file,
                 None => {
-                    let mut spares = self.changing.lock();
-                    match self.file(number) {
-                        Some(file) => file,
-                        None => match self.create(number) {
-                            // What could be refused was refused before: this is urgent.
-                            Err(Error::DiskFull) => self.create_of_spare(number, &mut spares)?,
-                            created => created?,
-                        },
+                    let mut changing = self.changing.lock();
+                    match self.create(number, &mut changing) {
+                        // What could be refused was refused before: this is urgent.
+                        Err(Error::DiskFull) => self.create_of_spare(number, &mut changing)?,
+                        created => created?,
                     }
                 }
             };
@@ -304,60 +310,83 @@ impl Segments {
         Reader::new(self, lsn, AHEAD_MANY)
     }
 
-    fn create(&self, number: u64) -> Result<Arc<dyn File>> {
+    /// Makes a segment, unless there is one.
+    fn create(&self, number: u64, changing: &mut Changing) -> Result<Arc<dyn File>> {
+        self.make_certain(changing)?;
+        if let Some(file) = self.file(number) {
+            return Ok(file);
+        }
         let file = self.disk.open(&name(number), true, Access::Buffered)?;
+        changing.unsynced = true;
         if let Err(e) = self.fill(&*file) {
             // Half a segment would only take room that is missing already.
             let _ = self.disk.remove(&name(number));
             return Err(Error::from(e));
         }
-        self.disk.sync_dir()?;
-        self.files.lock().insert(number, file.clone());
+        changing.uncertain.insert(number, file.clone());
+        self.make_certain(changing)?;
         Ok(file)
     }
 
     /// Makes a spare file a segment, which needs no room on the disk.
-    fn create_of_spare(&self, number: u64, spares: &mut Spares) -> Result<Arc<dyn File>> {
-        let Some(&spare) = spares.0.last() else {
+    fn create_of_spare(&self, number: u64, changing: &mut Changing) -> Result<Arc<dyn File>> {
+        let Some(&spare) = changing.spares.last() else {
             return Err(Error::DiskFull);
         };
         let file = self.disk.open(&spare_name(spare), false, Access::Buffered)?;
         self.fill(&*file)?;
-        spares.0.remove(&spare);
         self.disk.rename(&spare_name(spare), &name(number))?;
-        self.disk.sync_dir()?;
-        self.files.lock().insert(number, file.clone());
+        changing.spares.remove(&spare);
+        changing.unsynced = true;
+        changing.uncertain.insert(number, file.clone());
+        self.make_certain(changing)?;
         Ok(file)
+    }
+
+    /// Syncs the directory if it has changed. From then on the log may go to the segments that were made and renamed before.
+    fn make_certain(&self, changing: &mut Changing) -> Result<()> {
+        if changing.unsynced {
+            self.disk
+                .sync_dir()
+                .map_err(|error| failed(&error, "syncing the directory of the log".into()))?;
+            changing.unsynced = false;
+            self.files.lock().append(&mut changing.uncertain);
+        }
+        Ok(())
     }
 
     /// Sees to it that spare files have so many bytes of room, and, with `trim`, not much more. Says how many they have.
     pub fn spare(&self, bytes: u64, trim: bool) -> (u64, Result<()>) {
-        let mut spares = self.changing.lock();
-        let done = self.resize_spares(&mut spares, bytes.div_ceil(self.size), trim);
-        (spares.0.len() as u64 * self.size, done)
+        let mut changing = self.changing.lock();
+        let done = self.resize_spares(&mut changing, bytes.div_ceil(self.size), trim);
+        (changing.spares.len() as u64 * self.size, done)
     }
 
-    fn resize_spares(&self, spares: &mut Spares, wanted: u64, trim: bool) -> Result<()> {
-        let mut changed = false;
-        while trim && spares.0.len() as u64 > wanted + SPARES_KEPT {
-            let last = spares.0.pop_last().expect("there are some");
-            self.disk.remove(&spare_name(last))?;
-            changed = true;
+    fn resize_spares(&self, changing: &mut Changing, wanted: u64, trim: bool) -> Result<()> {
+        while trim && changing.spares.len() as u64 > wanted + SPARES_KEPT {
+            let last = changing.spares.pop_last().expect("there are some");
+            self.remove(&spare_name(last), changing)?;
         }
-        while (spares.0.len() as u64) < wanted {
-            let number = spares.0.last().map_or(0, |last| last + 1);
+        while (changing.spares.len() as u64) < wanted {
+            let number = changing.spares.last().map_or(0, |last| last + 1);
             let file = self.disk.open(&spare_name(number), true, Access::Buffered)?;
+            changing.unsynced = true;
             if let Err(error) = file.allocate(0, self.size).and_then(|()| file.sync()) {
                 let _ = self.disk.remove(&spare_name(number));
                 return Err(Error::from(error));
             }
-            spares.0.insert(number);
-            changed = true;
+            changing.spares.insert(number);
         }
-        if changed {
-            self.disk.sync_dir()?;
+        self.make_certain(changing)
+    }
+
+    /// Removes a file, which may be gone already.
+    fn remove(&self, name: &str, changing: &mut Changing) -> Result<()> {
+        changing.unsynced = true;
+        match self.disk.remove(name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            done => Ok(done?),
         }
-        Ok(())
     }
 
     fn fill(&self, file: &dyn File) -> io::Result<()> {
@@ -386,7 +415,8 @@ impl Segments {
     /// over, so many become next ones that the segments from `keep_from` on hold `nominal` bytes, and the rest goes. Spare files
     /// are used last, but for `reserved` bytes of them and one that the next reservations find.
     pub fn prepare(&self, keep_from: Lsn, tail: Lsn, to: Lsn, nominal: u64, reserved: u64) -> Result<()> {
-        let mut spares = self.changing.lock();
+        let mut changing = self.changing.lock();
+        self.make_certain(&mut changing)?;
         let first_kept = keep_from.0 / self.size;
         let mut free: Vec<u64> = self
             .files
@@ -395,29 +425,27 @@ impl Segments {
             .map(|(&number, _)| number)
             .collect();
         let mut next = self.end(tail).0 / self.size;
-        let mut renamed = false;
         while let Some(number) = free.pop() {
             if next * self.size >= to.0 && (next - first_kept) * self.size >= nominal {
                 free.push(number);
                 break;
             }
-            self.recycle(number, next)?;
-            renamed = true;
-            next += 1;
+            if self.recycle(number, next, &mut changing)? {
+                next += 1;
+            }
         }
         for number in free {
             // Forgotten first: a name that is gone must not be recycled.
             self.files.lock().remove(&number);
-            self.disk.remove(&name(number))?;
-            renamed = true;
+            self.remove(&name(number), &mut changing)?;
         }
-        if renamed {
-            self.disk.sync_dir()?;
-        }
+        self.make_certain(&mut changing)?;
         while next * self.size < to.0 {
-            match self.create(next) {
-                Err(Error::DiskFull) if (spares.0.len() as u64) * self.size >= reserved + 2 * self.size => {
-                    self.create_of_spare(next, &mut spares)?;
+            match self.create(next, &mut changing) {
+                Err(Error::DiskFull)
+                    if (changing.spares.len() as u64) * self.size >= reserved + 2 * self.size =>
+                {
+                    self.create_of_spare(next, &mut changing)?;
                 }
                 created => drop(created?),
             }
@@ -426,22 +454,29 @@ impl Segments {
         Ok(())
     }
 
-    fn recycle(&self, number: u64, next: u64) -> Result<()> {
-        self.disk.rename(&name(number), &name(next))?;
-        // Certain before the map knows it, and so before the log can go there.
-        self.disk.sync_dir()?;
-        let mut files = self.files.lock();
-        if let Some(file) = files.remove(&number) {
-            files.insert(next, file);
+    /// Gives a segment the name of a next one, under which it is known once the directory is synced. Returns false if it was gone.
+    fn recycle(&self, number: u64, next: u64, changing: &mut Changing) -> Result<bool> {
+        let renamed = self.disk.rename(&name(number), &name(next));
+        let is_there = match renamed {
+            Err(error) if error.kind() == ErrorKind::NotFound => false,
+            renamed => {
+                renamed?;
+                true
+            }
+        };
+        changing.unsynced = true;
+        let file = self.files.lock().remove(&number);
+        if let Some(file) = file.filter(|_| is_there) {
+            changing.uncertain.insert(next, file);
         }
-        Ok(())
+        Ok(is_there)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::sim::SimDisk;
+    use crate::disk::sim::{Call, Failing, Faults, SimDisk};
 
     fn names(disk: &SimDisk) -> Vec<u64> {
         disk.list()
@@ -462,6 +497,51 @@ mod tests {
         let at = Lsn(4096 + 800);
         segments.copy(at, at, &other, &mut |_| Ok(())).unwrap();
         assert_eq!(names(&other), [1]);
+    }
+
+    /// Whatever call fails once, and however: the next attempt succeeds, and the log goes to names that are certain only.
+    #[test]
+    fn a_directory_whose_sync_fails_is_synced_by_the_next_attempt() {
+        for calls in [
+            &[Call::SyncDir][..],
+            &[Call::Open],
+            &[Call::Rename],
+            &[Call::Remove],
+        ] {
+            for (at, error) in (1..6).flat_map(|at| [(at, libc::EIO), (at, libc::EMFILE)]) {
+                let disk = SimDisk::new(at);
+                let segments = Segments::open(Arc::new(disk.clone()), 4096, Mark::default()).unwrap();
+                segments
+                    .prepare(Lsn(4096), Lsn(4096), Lsn(6 * 4096), 6 * 4096, 0)
+                    .unwrap();
+                disk.set_faults(Faults {
+                    failing: Some(Failing {
+                        calls,
+                        at,
+                        for_ever: false,
+                        error,
+                    }),
+                    ..Faults::default()
+                });
+                let again = |to: u64, nominal: u64| {
+                    let prepare =
+                        || segments.prepare(Lsn(4 * 4096), Lsn(4 * 4096), Lsn(to), nominal * 4096, 0);
+                    prepare().or_else(|_| prepare())
+                };
+                again(9 * 4096, 4).unwrap();
+                let (_, spared) = segments.spare(4096, false);
+                spared.or_else(|_| segments.spare(4096, false).1).unwrap();
+                again(12 * 4096, 8).unwrap();
+                let end = segments.end(Lsn(4 * 4096));
+                assert!(end >= Lsn(12 * 4096), "{calls:?} {at}: {end}");
+                segments
+                    .write(Lsn(4 * 4096), &vec![7; (end.0 - 4 * 4096) as usize])
+                    .unwrap();
+                segments.sync(Lsn(4 * 4096), end).unwrap();
+                let left = Segments::open(Arc::new(disk.restart()), 4096, Mark::default()).unwrap();
+                assert_eq!(left.first_missing(Lsn(4 * 4096), end), None, "{calls:?} {at}");
+            }
+        }
     }
 
     #[test]

@@ -98,6 +98,7 @@ impl SystemTree {
     pub fn put(&self, txn: &mut Txn<'_>, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         let chunks: Vec<&[u8]> = match value {
             None => Vec::new(),
+            mtr.hold_roots()?;
             Some([]) => vec![&[]],
             Some(value) => value.chunks(CHUNK_BYTES).collect(),
         };

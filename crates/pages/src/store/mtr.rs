@@ -351,6 +351,11 @@ impl<'s> Mtr<'s> {
         self.with_space(|space, mtr| space.free(mtr, page))
     }
 
+    /// Sees to it that [`set_root`](Self::set_root) will succeed. To be called before anything is applied.
+    pub fn hold_roots(&mut self) -> Result<()> {
+        self.hold(PageId(0)).map(drop)
+    }
+
     /// Changes a root slot of the superblock; see [`Store::root`].
     pub fn set_root(&mut self, slot: usize, value: u64) -> Result<()> {
         assert!(slot < ROOTS);

@@ -368,7 +368,9 @@ impl<'s> SpaceGuard<'s> {
         Ok(())
     }
 
+    /// Latches a page that is to be taken and its bitmap, so that nothing has to be read once the mini-transaction has changed pages.
     fn latch(mtr: &mut Mtr<'s>, page: PageId) -> Result<()> {
+        mtr.hold(bitmap_page(bitmap_of(page)))?;
         let guard = mtr.store().pool().exclusive_unread(page)?;
         mtr.reserved.push(guard);
         Ok(())
@@ -389,14 +391,16 @@ impl<'s> SpaceGuard<'s> {
         Ok(())
     }
 
-    /// Fails unless all of the pages are in use, and each is named once: then they can be freed.
-    pub fn check_used(&self, mtr: &Mtr<'s>, pages: &[PageId]) -> Result<()> {
+    /// Fails unless all of the pages are in use, and each is named once: then they can be freed, and nothing has to be read for
+    /// that, as their bitmaps are latched.
+    pub fn check_used(&self, mtr: &mut Mtr<'s>, pages: &[PageId]) -> Result<()> {
         let mut seen = HashSet::with_capacity(pages.len());
         for &page in pages {
             self.check_within(page)?;
             let first = bitmap_page(bitmap_of(page));
             let bit = page.0 - first.0;
-            if bit == 0 || !seen.insert(page) || !self.look(mtr, first, |bitmap| bit_at(bitmap, bit))? {
+            let bitmap = mtr.hold(first)?;
+            if bit == 0 || !seen.insert(page) || !bit_at(mtr.page(bitmap), bit) {
                 return Err(Error::corrupt(page, NOT_IN_USE));
             }
         }

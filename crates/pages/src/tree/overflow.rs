@@ -124,12 +124,13 @@ impl Overflow<'_> {
         while len > step {
             let keep = len.saturating_sub(step).max(1);
             let mut mtr = self.store.begin_mtr()?;
-            mtr.free_pages(&chain[keep..len])?;
+            // Whatever may fail comes before the first change: a mini-transaction that has changed pages cannot be given up.
             let last = mtr.add(self.store.pool().exclusive(chain[keep - 1])?);
             let data = link(mtr.page(last))
                 .map_err(|what| Error::corrupt(chain[keep - 1], what))?
                 .data
                 .to_vec();
+            mtr.free_pages(&chain[keep..len])?;
             let op = TreeOp::Overflow {
                 next: PageId::NONE.0,
                 index: self.index.0,

@@ -150,6 +150,7 @@ pub use table::{
     Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView,
     SizeRange, Table, TableUsage,
 };
-pub use tidemark_pages::store::{CopyProgress, CopyStage, vouched_log};
+pub use tidemark_pages::store::{CopyProgress, CopyStage, is_own_name, vouched_log};
+pub use tidemark_pages::threads::THREADS_MAX;
 pub use transaction::{Moment, Savepoint, Transaction};
 pub use txn::RowCounts;

@@ -3,6 +3,9 @@
 use std::panic::resume_unwind;
 use std::thread::{Builder, scope};
 
+/// Threads that may use a store at once: a page counts those that share it in so many bits.
+pub const THREADS_MAX: u32 = (1 << 17) - 1;
+
 /// Does `work` for each of the items, each but the last on a thread of its own if the system gives one, the rest on the
 /// caller's, and returns the results in order. A panic in `work` is the caller's.
 pub fn share_out<T: Send, R: Send>(name: &str, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {

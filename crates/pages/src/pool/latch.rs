@@ -1,8 +1,8 @@
 //! The state of one page, in one word: whether it is in memory, how it is latched, and how often it was changed.
 //!
 //! ```text
-//!  63 ─ 20   19 18   17       16        15         14          13 ─ 0
-//!  version   –       marked   waiters   resident   exclusive   sharers
+//!  63 ─ 21   20       19        18         17          16 ─ 0
+//!  version   marked   waiters   resident   exclusive   sharers
 //! ```
 //!
 //! The latch is hybrid (Böttcher et al., *Scalable and Robust Latches*, DaMoN 2020): optimistic readers take nothing
@@ -26,13 +26,17 @@ use crate::sync::{
     AtomicU64, DEFAULT_PARK_TOKEN, FilterOp, LATCH_SPINS, Ordering, ParkToken, UnparkToken, Wait, fence,
     park_at, spin_loop, timed, unpark_filter,
 };
+use crate::threads::THREADS_MAX;
 
-const SHARERS: u64 = (1 << 14) - 1;
-const EXCLUSIVE: u64 = 1 << 14;
-const RESIDENT: u64 = 1 << 15;
-const WAITERS: u64 = 1 << 16;
-const MARKED: u64 = 1 << 17;
-const VERSION_ONE: u64 = 1 << 20;
+const SHARERS: u64 = (1 << 17) - 1;
+const EXCLUSIVE: u64 = 1 << 17;
+const RESIDENT: u64 = 1 << 18;
+const WAITERS: u64 = 1 << 19;
+const MARKED: u64 = 1 << 20;
+const VERSION_ONE: u64 = 1 << 21;
+
+/// A thread shares a page at most once, so the count has room for every thread.
+const _: () = assert!(SHARERS >= THREADS_MAX as u64);
 
 const WAITS_SHARED: ParkToken = DEFAULT_PARK_TOKEN;
 const WAITS_EXCLUSIVE: ParkToken = ParkToken(1);

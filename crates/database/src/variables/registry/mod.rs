@@ -341,6 +341,16 @@ mod tests {
     use super::*;
     use crate::variables::Setting;
 
+    /// Each connection is a thread; some more work in the background.
+    #[test]
+    fn no_more_connections_can_be_allowed_than_the_engine_takes_threads() {
+        let at = find("max_connections").unwrap();
+        let Kind::Uint { max, .. } = DEFS[at].kind else {
+            panic!("a number");
+        };
+        assert!(max + 10_000 < u64::from(tidemark_engine::THREADS_MAX));
+    }
+
     /// The sources of the server, but for the registry itself and tests.
     fn sources(dir: &std::path::Path, out: &mut String) {
         for entry in std::fs::read_dir(dir).unwrap().map(Result::unwrap) {

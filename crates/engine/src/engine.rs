@@ -126,6 +126,8 @@ pub struct Status {
     pub log_capacity_bytes: u64,
     /// Bytes of the log's files.
     pub log_files_bytes: u64,
+    /// By how many bytes the archive of the log is behind it; 0 if there is none.
+    pub archive_behind_bytes: u64,
     /// Checkpoints since the start.
     pub checkpoints: u64,
     /// How often a thread waited for room in the log buffer.
@@ -445,6 +447,7 @@ impl Engine {
             log_records: tally::sum(Event::LogRecord),
             log_capacity_bytes: store.log_capacity_bytes,
             log_files_bytes: store.log_files_bytes,
+            archive_behind_bytes: store.archive_behind_bytes,
             checkpoints: store.checkpoints,
             log_waits: store.log.room_waits,
             log_group_waits: store.log.waits,

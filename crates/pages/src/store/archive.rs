@@ -4,10 +4,13 @@
 //! once a second what has become durable is appended to it; the log is held (`holds.rs`) until then, so that there is no gap.
 //!
 //! ```text
-//!  archive     id, segment size, first position: text, written once
+//!  archive     id, segment size, first position: text, made whole under another name and then given this one
 //!  redo-NNNN   segments
 //!  moments     text, a line per round: microseconds since 1970, and the position up to which the archive is certain then
 //! ```
+//!
+//! The log is not held for ever: an archive that takes nothing, or never returns from a write, is given up when the log has grown
+//! to several times its capacity. Whoever makes room in the log looks after that, since the thread that archives may hang.
 //!
 //! A restored directory is a copy (`backup.rs`) whose log is that of the archive up to the moment wanted, with nothing behind
 //! it: opening it recovers it to that moment. Records of the archive were durable, so whatever epoch they are of, none of
@@ -29,6 +32,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const STATE: &str = "archive";
+const NEW_STATE: &str = "archive.new";
 const MOMENTS: &str = "moments";
 /// An archive that takes nothing is given up when the log has grown to so many times its capacity.
 const BEHIND_MAX: u64 = 4;
@@ -50,9 +54,19 @@ pub(super) struct LogArchive {
     disk: Arc<dyn Disk>,
     moments: Arc<dyn File>,
     moments_len: u64,
-    /// It is certain up to here, and the log is held from here on.
+    /// It is certain up to here.
     to: Lsn,
-    _hold: LogHold,
+}
+
+/// From where on the log is held for the archive. Apart from the archive itself, which a thread has to itself while it writes.
+#[derive(Default)]
+pub(super) struct Archived {
+    /// The archive is certain up to here; `None`: there is none.
+    to: Option<Lsn>,
+    /// `None`: it was given up.
+    hold: Option<LogHold>,
+    /// The log says already that the archive is behind.
+    has_warned: bool,
 }
 
 impl Store {
@@ -62,17 +76,37 @@ impl Store {
         let mut kept = self.archive.lock();
         let Some(archive) = &mut *kept else { return Ok(()) };
         let done = self.append_to(archive);
-        let behind = self.log().flushed().0 - archive.to.0;
-        if done.is_err() && behind > BEHIND_MAX * self.log_capacity() {
-            let to = archive.to;
+        self.bound_archive();
+        if self.archived.lock().hold.is_none() {
             *kept = None;
-            return done.map_err(|error| {
-                Error::Stopped(format!(
-                    "the log is archived no more from position {to} on: {error}"
-                ))
-            });
         }
         done
+    }
+
+    /// Gives the archive up if it is so far behind that the log has grown to several times its capacity, and warns before that.
+    pub(super) fn bound_archive(&self) {
+        let mut archived = self.archived.lock();
+        let (Some(to), Some(_)) = (archived.to, &archived.hold) else {
+            return;
+        };
+        let (behind, capacity) = (self.log().flushed().0.saturating_sub(to.0), self.log_capacity());
+        if behind > BEHIND_MAX * capacity {
+            archived.hold = None;
+            ::log::error!(
+                "the log is archived no more from position {to} on: the archive has taken nothing while {behind} bytes were \
+                 written, and what is kept for it would fill the disk. Make a new backup, and give an empty directory"
+            );
+        } else if behind <= capacity / 2 {
+            archived.has_warned = false;
+        } else if behind > capacity && !std::mem::replace(&mut archived.has_warned, true) {
+            ::log::warn!("the archive of the log is {behind} bytes behind it, which the log keeps for it");
+        }
+    }
+
+    /// By how many bytes the archive is behind the log, also if it was given up; 0 if there is none.
+    pub fn archive_behind(&self) -> u64 {
+        let to = self.archived.lock().to;
+        to.map_or(0, |to| self.log().flushed().0.saturating_sub(to.0))
     }
 
     fn append_to(&self, archive: &mut LogArchive) -> Result<()> {
@@ -85,12 +119,20 @@ impl Store {
             .segments()
             .copy(archive.to, to, &*archive.disk, &mut |_| Ok(()))?;
         archive.disk.sync_dir()?;
+        // As long as the log was held, what was copied is what was there.
+        if self.archived.lock().hold.is_none() {
+            return Err(Error::Stopped("the archive was given up".into()));
+        }
         let line = format!("{} {to}\n", now.as_micros());
         archive.moments.write_at(line.as_bytes(), archive.moments_len)?;
         archive.moments.sync()?;
         archive.moments_len += line.len() as u64;
         archive.to = to;
-        archive._hold = self.holds.hold(to);
+        let mut archived = self.archived.lock();
+        archived.to = Some(to);
+        if archived.hold.is_some() {
+            archived.hold = Some(self.holds.hold(to));
+        }
         Ok(())
     }
 
@@ -100,17 +142,15 @@ impl Store {
         let control = self.control();
         let refused = |why: String| Err(Error::CannotOpen(format!("archive of the log: {why}")));
         let files = disk.list()?;
-        if !files.iter().any(|name| name == STATE) {
-            if !files.is_empty() {
-                return refused("there are other files".into());
+        if !State::is_whole(&*disk, &files)? {
+            // Nothing was archived before it was certain, so there is nothing else.
+            if files
+                .iter()
+                .any(|name| ![STATE, NEW_STATE, MOMENTS].contains(&name.as_str()))
+            {
+                return refused(format!("there are other files, and {STATE} is not whole"));
             }
-            let text = format!(
-                "id {}\nsegment_bytes {}\nfrom {}\n",
-                control.id, control.segment_bytes, control.scan_from
-            );
-            let file = disk.open(STATE, true, Access::Buffered)?;
-            file.write_at(text.as_bytes(), 0)?;
-            file.sync()?;
+            State::write(&*disk, &control)?;
         }
         let state = State::read(&*disk)?;
         state.check(&control)?;
@@ -133,12 +173,16 @@ impl Store {
                  backup"
             ));
         }
+        *self.archived.lock() = Archived {
+            to: Some(to),
+            hold: Some(self.holds.hold(to)),
+            has_warned: false,
+        };
         Ok(LogArchive {
             disk,
             moments,
             moments_len,
             to,
-            _hold: self.holds.hold(to),
         })
     }
 }
@@ -151,6 +195,31 @@ struct State {
 }
 
 impl State {
+    /// Writes that of a new archive, which begins with what recovery may need of the log.
+    fn write(disk: &dyn Disk, control: &Control) -> Result<()> {
+        let text = format!(
+            "id {}\nsegment_bytes {}\nfrom {}\n",
+            control.id, control.segment_bytes, control.scan_from
+        );
+        let file = disk.open(NEW_STATE, true, Access::Buffered)?;
+        file.truncate(0)?;
+        file.write_at(text.as_bytes(), 0)?;
+        file.sync()?;
+        disk.rename(NEW_STATE, STATE)?;
+        Ok(disk.sync_dir()?)
+    }
+
+    /// True if the file is there with its last line. A crash of a version that wrote it in place may have left part of it.
+    fn is_whole(disk: &dyn Disk, files: &[String]) -> Result<bool> {
+        if !files.iter().any(|name| name == STATE) {
+            return Ok(false);
+        }
+        let file = disk.open(STATE, false, Access::Buffered)?;
+        let mut bytes = vec![0; file.len()?.min(1 << 16) as usize];
+        file.read_at(&mut bytes, 0)?;
+        Ok(bytes.last() == Some(&b'\n') && State::read(disk).is_ok())
+    }
+
     fn read(disk: &dyn Disk) -> Result<State> {
         let words = read_words(disk, STATE)?;
         let get = |name: &str| {

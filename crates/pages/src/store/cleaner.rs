@@ -403,6 +403,7 @@ impl Store {
     pub(super) fn make_log_room(&self, scan_from: Lsn, redo_from: Lsn) -> Result<()> {
         // Until the losers are undone, what a former run reserved for that is theirs.
         let trim = self.retain.read().is_some();
+        self.bound_archive();
         let keep_from = scan_from.min(self.holds.lowest());
         self.log()
             .make_room(keep_from, redo_from, self.log_capacity(), trim)

@@ -53,7 +53,7 @@ use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, PageId};
 use crate::log::{Log, LogConfig, LogStatus, OnFailure, RECORD_HEADER, finish_record};
 use crate::pool::{ExclusiveGuard, Pool, PoolStatus, page_type};
-use archive::LogArchive;
+use archive::{Archived, LogArchive};
 use cleaner::{Aim, Cleaner};
 use control::{Control, ControlFile};
 use holds::{Holds, LogHold};
@@ -136,6 +136,7 @@ pub struct Store {
     holds: Arc<Holds>,
     archive: Mutex<Option<LogArchive>>,
     /// Checkpoints wait until redo is done, and until the engine answers for the losers.
+    archived: Mutex<Archived>,
     recovering: AtomicBool,
     losers_first: Mutex<Option<Lsn>>,
     closing: AtomicBool,
@@ -169,6 +170,8 @@ pub struct StoreStatus {
     /// Bytes of the log's files.
     pub log_files_bytes: u64,
 }
+    /// By how many bytes the archive is behind the log; 0 if there is none.
+    pub archive_behind_bytes: u64,
 
 impl Store {
     /// Opens what is on the disk, recovering it if need be, or begins anew if it is empty.
@@ -210,6 +213,7 @@ impl Store {
             holds: Arc::default(),
             archive: Mutex::new(None),
             recovering: AtomicBool::new(true),
+            archived: Mutex::default(),
             losers_first: Mutex::new(recovered.losers.iter().map(|loser| loser.first_lsn).min()),
             closing: AtomicBool::new(false),
             run_start: recovered.end,
@@ -460,6 +464,7 @@ impl Store {
             log_capacity_bytes: self.log_capacity,
             log_files_bytes: self.log.segments().bytes(),
         }
+            archive_behind_bytes: self.archive_behind(),
     }
 
     /// How the files are used.

@@ -121,6 +121,11 @@ fn put_log(values: &mut Values, status: &Status, state: &SessionState) {
         if is_forced { "ON" } else { "OFF" },
     );
     put(values, "Tidemark_checkpoint_lsn", status.checkpoint.0);
+    put(
+        values,
+        "Tidemark_log_archive_behind_bytes",
+        status.archive_behind_bytes,
+    );
     put(values, "Tidemark_log_flushed_lsn", status.log_flushed.0);
     put(values, "Tidemark_log_group_waits", status.log_group_waits);
     put(values, "Tidemark_log_tail_lsn", status.log_tail.0);

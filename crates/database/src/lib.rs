@@ -54,6 +54,7 @@ use tidemark_types as types;
 use tidemark_types::error;
 
 pub use context::{Database, Options};
+pub use dictionary::faults as faults_of_definitions;
 pub use error::{Result, SqlError};
 
 use std::sync::Arc;

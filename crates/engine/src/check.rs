@@ -1,19 +1,23 @@
 //! Verifies a stopped data directory. It is opened through a disk that keeps writes in memory, recovered there if it
 //! was not stopped cleanly, and then checked completely:
 //!
+//! - Every value of the catalog is whole, and what the floor above keeps there makes sense to it and to the tables there are.
 //! - Every page in use is read, which verifies its checksum, and every tree walked, which verifies its order.
 //! - Every row decodes, stands under its own primary key, and has its entries in each secondary index, one or those of a list,
 //!   not deleted and with the columns that they keep; and no index has more such entries than the rows have in all. So rows
 //!   and entries agree both ways.
 //! - Every page that is allocated is reached exactly once, and every page that is reached is allocated.
 
+use crate::catalog::Catalog;
 use crate::core::Core;
+use crate::ddl::TABLE_NAMES;
 use crate::disk::Disk;
 use crate::disk::overlay::Overlay;
 use crate::engine::{Config, Engine, open_core, open_disk};
 use crate::error::{Error, Result};
-use crate::ids::{IndexId, PageId, TxnId};
+use crate::ids::{IndexId, PageId, TableId, TxnId};
 use crate::pool::page_type;
+use crate::system_tree::Chunks;
 use crate::table::{
     Collator, DELETED, EntryHead, Head, OUTSIDE, Outside, RowView, Table, first_page, row_of, row_version,
 };
@@ -54,24 +58,29 @@ const FAULTS_MAX: usize = 1000;
 const TOLD_EVERY: u64 = 256;
 
 impl Engine {
-    /// Verifies a stopped directory, changing nothing. `progress` is told now and then how many pages have been looked at, and of how
-    /// many.
+    /// Verifies a stopped directory, changing nothing. `above` verifies what the floor above keeps in the catalog; `progress` is told
+    /// now and then how many pages have been looked at, and of how many.
     pub fn check(
         datadir: &Path,
         collator: Arc<dyn Collator>,
+        above: CheckAbove<'_>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<CheckReport> {
         let mut config = Config::new(datadir);
         config.collator = collator;
-        Engine::check_watched(config, progress)
+        Engine::check_watched(config, above, progress)
     }
 
     /// Like [`Self::check`], with the given settings, such as another disk. Nothing is written to that either.
     pub fn check_with(config: Config) -> Result<CheckReport> {
-        Engine::check_watched(config, &mut |_, _| {})
+        Engine::check_watched(config, &|_| Vec::new(), &mut |_, _| {})
     }
 
-    fn check_watched(mut config: Config, progress: &mut dyn FnMut(u64, u64)) -> Result<CheckReport> {
+    fn check_watched(
+        mut config: Config,
+        above: CheckAbove<'_>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<CheckReport> {
         let below: Arc<dyn Disk> = match config.disk.take() {
             Some(disk) => disk,
             None => {
@@ -97,6 +106,7 @@ impl Engine {
         let core = &opened.core;
         let mut check = Checker {
             core,
+            above,
             report: CheckReport {
                 was_clean: opened.was_clean,
                 ..CheckReport::default()
@@ -113,8 +123,26 @@ impl Engine {
     }
 }
 
+/// What a check shows to the floor above, which keeps definitions in the catalog that the engine does not understand.
+pub struct Stored<'c> {
+    catalog: &'c Catalog,
+    /// The tables that the engine has, without those that it has the names of.
+    pub tables: &'c [TableId],
+}
+
+impl Stored<'_> {
+    /// All of a meta space, in key order.
+    pub fn meta_scan(&self, space: &str) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        self.catalog.meta_scan(space)
+    }
+}
+
+/// Says what is wrong with what the floor above keeps in the catalog.
+pub type CheckAbove<'f> = &'f dyn Fn(&Stored<'_>) -> Vec<String>;
+
 struct Checker<'e> {
     core: &'e Core,
+    above: CheckAbove<'e>,
     report: CheckReport,
     /// One bit per page.
     reached: Vec<u64>,
@@ -147,8 +175,29 @@ impl Checker<'_> {
 
     fn everything(&mut self) -> Result<()> {
         let catalog = &self.core.catalog;
-        let done = self.walk("the catalog", catalog.system().tree(), &mut |_, _, _| Ok(()));
+        let mut chunks = Chunks::default();
+        let done = self.walk(
+            "the catalog",
+            catalog.system().tree(),
+            &mut |check, key, value| {
+                if let Err(error) = chunks.take(key, value.len()) {
+                    check.fault(format!("the catalog: {error}, in a key of {} bytes", key.len()));
+                }
+                Ok(())
+            },
+        );
         self.note("the catalog", done)?;
+        let named = catalog.meta_scan(TABLE_NAMES).unwrap_or_default();
+        let is_named = |id: TableId| named.iter().any(|(_, value)| *value == id.0.to_le_bytes());
+        let mut tables: Vec<TableId> = catalog.tables().iter().map(|table| table.id()).collect();
+        tables.retain(|id| !is_named(*id));
+        let stored = Stored {
+            catalog,
+            tables: &tables,
+        };
+        for fault in (self.above)(&stored) {
+            self.fault(fault);
+        }
         for table in catalog.tables() {
             self.report.tables += 1;
             self.table(&table)?;

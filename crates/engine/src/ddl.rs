@@ -23,6 +23,7 @@ use crate::garbage::{GarbageTree, RowParts};
 use crate::ids::{IndexNo, Isolation, Lsn, PageId, TableId};
 use crate::lock::Interrupt;
 use crate::schema::{Column, Datum, Fate, IndexSchema, ROW_VERSIONS_MAX, RowBuf, Shape, Step, TableSchema};
+use crate::system_tree::check_length;
 use crate::table::{RowView, Table, TableState, stored_value};
 use crate::transaction::Transaction;
 use std::collections::{BTreeMap, HashMap};
@@ -231,6 +232,7 @@ impl Ddl {
     /// Builds the index over the rows there are; it becomes the table's last. [`Error::DuplicateKey`] if it is unique
     /// and the rows are not.
     pub fn add_index(&mut self, table: TableId, index: &IndexSchema) -> Result<()> {
+        check_length(definition.encode().len())?;
         let mut definition = self.definition(table)?;
         definition.shape.schema.secondary.push(index.clone());
         definition.shape.schema.validate()?;
@@ -378,6 +380,7 @@ impl Ddl {
             Some(value) => Ok(value.clone()),
             None => self.core.catalog.system().read(&key),
         }
+        check_length(value.len())?;
     }
 
     /// Makes all of it visible at once, and durable at the default durability.

@@ -52,6 +52,13 @@ pub enum Error {
         /// What fits.
         max_bytes: usize,
     },
+    /// A definition, or meta data of the floor above, is longer than the catalog can hold.
+    DefinitionTooLong {
+        /// Its length.
+        bytes: usize,
+        /// What fits.
+        max_bytes: usize,
+    },
     /// A column that cannot be NULL was given NULL, or a value did not have its column's type.
     WrongValue {
         /// The column's number.
@@ -116,6 +123,9 @@ impl fmt::Display for Error {
             Error::Interrupted => f.write_str("interrupted"),
             Error::RowTooLarge { bytes, max_bytes } => {
                 write!(f, "{bytes} bytes do not fit where at most {max_bytes} may stand")
+            }
+            Error::DefinitionTooLong { bytes, max_bytes } => {
+                write!(f, "a definition of {bytes} bytes, where at most {max_bytes} fit")
             }
             Error::WrongValue { column, what } => write!(f, "column {column}: {what}"),
             Error::ReadOnly => f.write_str("read-only"),

@@ -128,7 +128,7 @@ pub(crate) use tidemark_pages::{log, pool, recent_unix_micros, store, threads, t
 
 pub use backup::{Copied, Until};
 pub use build::{BuildProgress, BuildStage, OnlineBuild};
-pub use check::CheckReport;
+pub use check::{CheckAbove, CheckReport, Stored};
 pub use ddl::{Ddl, NewColumn};
 pub use engine::{Config, Engine, Status};
 pub use error::{Error, Result};

@@ -3,14 +3,14 @@
 use crate::arguments::Arguments;
 use crate::progress;
 use tidemark_engine::Engine;
-use tidemark_sql::collator;
+use tidemark_sql::{collator, faults_of_definitions};
 
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     arguments.refuse_rest("check")?;
     let datadir = &arguments.datadir;
     let bar = progress::bar();
     bar.set_message("Checking pages");
-    let report = Engine::check(datadir, collator(), &mut |done, of| {
+    let report = Engine::check(datadir, collator(), &faults_of_definitions, &mut |done, of| {
         bar.set_position((done * 100).checked_div(of).unwrap_or(0));
     });
     bar.finish_and_clear();

@@ -27,7 +27,7 @@ use parking_lot::RwLock;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tidemark_engine::{Ddl, Engine, Error, IndexSchema, OnlineBuild, TableId, TableSchema};
+use tidemark_engine::{Ddl, Engine, Error, IndexSchema, OnlineBuild, Stored, TableId, TableSchema};
 
 const SPACE_SCHEMA: &str = "schema";
 const SPACE_TABLE: &str = "table";
@@ -336,6 +336,59 @@ pub fn virtual_schema(name: &str) -> Option<&'static str> {
     VIRTUAL_SCHEMAS
         .into_iter()
         .find(|schema| schema.eq_ignore_ascii_case(name))
+/// What is wrong with the stored definitions: those that do not decode, those of no database or of no table of the engine's, and
+/// tables of the engine's without one.
+pub fn faults(stored: &Stored<'_>) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut read = |space: &str| match stored.meta_scan(space) {
+        Ok(found) => found,
+        Err(error) => {
+            faults.push(format!("definitions of kind '{space}': {error}"));
+            Vec::new()
+        }
+    };
+    let (schemas, tables, unfinished) = (read(SPACE_SCHEMA), read(SPACE_TABLE), read(SPACE_UNFINISHED));
+    let text = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
+    let mut known: BTreeSet<TableId> = unfinished
+        .iter()
+        .filter_map(|(key, _)| Some(TableId(u64::from_le_bytes(key.as_slice().try_into().ok()?))))
+        .collect();
+    let mut names = BTreeSet::new();
+    for (key, value) in &schemas {
+        let name = text(key);
+        if let Err(error) = codec::decode_schema(&name, value) {
+            faults.push(format!("database {name}: {}", error.message));
+        }
+        names.insert(name);
+    }
+    let locks = Locks::default();
+    for (key, value) in &tables {
+        let key = text(key);
+        let Some((schema, name)) = key.split_once('\0') else {
+            faults.push(format!("a table stands under the strange key '{key}'"));
+            continue;
+        };
+        if !names.contains(schema) {
+            faults.push(format!("table {schema}.{name}: there is no such database"));
+        }
+        match codec::decode_table(schema, name, value, 1, &locks) {
+            Err(error) => faults.push(format!("table {schema}.{name}: {}", error.message)),
+            Ok(table) if table.is_view() => {}
+            Ok(table) => {
+                if !stored.tables.contains(&table.id) {
+                    faults.push(format!("table {schema}.{name}: its rows are gone"));
+                }
+                if !known.insert(table.id) {
+                    faults.push(format!("table {schema}.{name}: its rows are another's, too"));
+                }
+            }
+        }
+    }
+    let lost = stored.tables.iter().filter(|id| !known.contains(id));
+    faults.extend(lost.map(|id| format!("table {id} has rows, but no definition: its name is lost")));
+    faults
+}
+
 }
 
 /// Whether all accounts may read the database's tables; what an account may not see is not among their rows.

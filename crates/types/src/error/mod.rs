@@ -87,6 +87,7 @@ impl From<tidemark_engine::Error> for SqlError {
                 er::AUTOINC_READ_FAILED,
                 "Failed to read auto-increment value from storage engine",
             ),
+            Error::DefinitionTooLong { .. } => SqlError::not_supported(error.to_string()),
             Error::Unsupported(what) => SqlError::not_supported(what),
             Error::Stopped(_) => SqlError::new(er::SERVER_SHUTDOWN, "Server shutdown in progress"),
             other => SqlError::new(er::GET_ERRNO, format!("Got error from storage engine: {other}")),

@@ -18,16 +18,18 @@ use crate::bytes::ByteReader;
 use crate::error::{Error, Result};
 use crate::garbage::{Garbage, GarbageTree, RowParts};
 use crate::ids::{IndexId, Lsn, PageId, TableId};
+use crate::lock::Interrupt;
 use crate::schema::Shape;
 use crate::store::Store;
 use crate::system_tree::{SystemTree, chunk_key, damaged};
 use crate::table::{Collator, Table, TableState};
 use crate::tree::Tree;
 use crate::txn::Txn;
-use parking_lot::{Condvar, Mutex, RwLock};
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 const FIRST_INDEX: u64 = 16;
 
@@ -35,6 +37,25 @@ const TABLE: u8 = 1;
 const META: u8 = 2;
 const AUTO_INCREMENT: u8 = 4;
 const NEXT_IDS: u8 = 5;
+
+/// How often a thread that waits for its turn looks whether it still wants it.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// How a change of definitions waits for its turn.
+#[derive(Clone)]
+pub(crate) struct Patience {
+    /// Ends the wait when it is killed.
+    pub interrupt: Option<Arc<Interrupt>>,
+    pub longest: Duration,
+}
+
+impl Patience {
+    /// That of what must be done.
+    pub const ENDLESS: Patience = Patience {
+        interrupt: None,
+        longest: Duration::MAX,
+    };
+}
 
 pub(crate) struct Catalog {
     system: SystemTree,
@@ -305,13 +326,29 @@ impl Catalog {
         [table.to_le_bytes(), index.to_le_bytes()].concat()
     }
 
-    /// Waits until no other change of definitions is under way, and begins one. Ended by [`Self::end_turn`].
-    pub fn take_turn(&self) {
+    /// Waits until no other change of definitions is under way, and begins one. Ended by [`Self::end_turn`]. Errors
+    /// [`Error::Interrupted`] and [`Error::LockWaitTimeout`], if it has to wait.
+    pub fn take_turn(&self, patience: &Patience) -> Result<()> {
+        let deadline = Instant::now().checked_add(patience.longest);
         let mut busy = self.busy.lock();
         while *busy {
-            self.idle.wait(&mut busy);
+            let look_at = Instant::now() + LOOK_EVERY;
+            let wake_at = deadline.map_or(look_at, |deadline| deadline.min(look_at));
+            self.idle.wait_until(&mut busy, wake_at);
+            if let Some(interrupt) = &patience.interrupt {
+                MutexGuard::unlocked(&mut busy, || interrupt.look());
+                if interrupt.is_killed() {
+                    // It may have been woken in another's place.
+                    self.idle.notify_one();
+                    return Err(Error::Interrupted);
+                }
+            }
+            if *busy && deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(Error::LockWaitTimeout);
+            }
         }
         *busy = true;
+        Ok(())
     }
 
     pub fn end_turn(&self) {

@@ -16,7 +16,7 @@
 //! that is no longer known it passes over, as the tree goes whole.
 
 use crate::build::{Builder, OnlineBuild};
-use crate::catalog::{Catalog, Definition, meta_key, next_ids_key, table_key};
+use crate::catalog::{Catalog, Definition, Patience, meta_key, next_ids_key, table_key};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::garbage::{GarbageTree, RowParts};
@@ -42,6 +42,7 @@ pub struct Ddl {
     /// No other DDL is under way but those of temporary tables.
     has_turn: bool,
     interrupt: Option<Arc<Interrupt>>,
+    patience: Patience,
     meta: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// The tables as they will be after the commit; `None`: dropped.
     tables: HashMap<TableId, Option<New>>,
@@ -79,17 +80,22 @@ struct New {
 
 impl Ddl {
     pub(crate) fn new(core: Arc<Core>, temporary: bool) -> Result<Ddl> {
+        Ddl::with_patience(core, temporary, Patience::ENDLESS)
+    }
+
+    pub(crate) fn with_patience(core: Arc<Core>, temporary: bool, patience: Patience) -> Result<Ddl> {
         if core.kernel.read_only {
             return Err(Error::ReadOnly);
         }
         if !temporary {
-            core.catalog.take_turn();
+            core.catalog.take_turn(&patience)?;
         }
         Ok(Ddl {
             core,
             temporary,
             has_turn: !temporary,
-            interrupt: None,
+            interrupt: patience.interrupt.clone(),
+            patience,
             meta: BTreeMap::new(),
             tables: HashMap::new(),
             named: HashMap::new(),
@@ -104,11 +110,22 @@ impl Ddl {
         self.interrupt = Some(interrupt);
     }
 
-    /// Lets other DDLs go on while this one is at work on tables that none of those touches; the commit waits for its turn.
+    /// Lets other DDLs go on while this one is at work on tables that none of those touches: for whatever takes long. The commit waits
+    /// for its turn, if [`Ddl::take_turn`] has not.
     pub fn let_others(&mut self) {
         if std::mem::take(&mut self.has_turn) {
             self.core.catalog.end_turn();
         }
+    }
+
+    /// Waits for the turn after [`Ddl::let_others`]: what is read from now on is what the commit will change. Errors
+    /// [`Error::Interrupted`] and [`Error::LockWaitTimeout`].
+    pub fn take_turn(&mut self) -> Result<()> {
+        if !self.has_turn && !self.temporary {
+            self.core.catalog.take_turn(&self.patience)?;
+            self.has_turn = true;
+        }
+        Ok(())
     }
 
     fn check(&self) -> Result<()> {
@@ -215,6 +232,7 @@ impl Ddl {
 
     /// Gives a table a new definition; its rows and counters stay.
     fn redefine(&mut self, id: TableId, definition: Definition) -> Result<()> {
+        check_length(definition.encode().len())?;
         let before = self.table(id)?;
         let table = Arc::new(self.core.catalog.redefined(&before, &definition));
         let is_empty_table = matches!(self.tables.get(&id), Some(Some(new)) if new.is_empty_table);
@@ -232,7 +250,6 @@ impl Ddl {
     /// Builds the index over the rows there are; it becomes the table's last. [`Error::DuplicateKey`] if it is unique
     /// and the rows are not.
     pub fn add_index(&mut self, table: TableId, index: &IndexSchema) -> Result<()> {
-        check_length(definition.encode().len())?;
         let mut definition = self.definition(table)?;
         definition.shape.schema.secondary.push(index.clone());
         definition.shape.schema.validate()?;
@@ -361,8 +378,9 @@ impl Ddl {
         }
     }
 
-    /// Sets a key of a meta space to a value.
+    /// Sets a key of a meta space to a value. Fails if that is too long to be stored.
     pub fn put_meta(&mut self, space: &str, key: &[u8], value: &[u8]) -> Result<()> {
+        check_length(value.len())?;
         self.meta.insert(meta_key(space, key), Some(value.to_vec()));
         Ok(())
     }
@@ -380,7 +398,6 @@ impl Ddl {
             Some(value) => Ok(value.clone()),
             None => self.core.catalog.system().read(&key),
         }
-        check_length(value.len())?;
     }
 
     /// Makes all of it visible at once, and durable at the default durability.
@@ -391,10 +408,7 @@ impl Ddl {
         }
         let core = self.core.clone();
         let catalog = &core.catalog;
-        if !self.has_turn {
-            catalog.take_turn();
-            self.has_turn = true;
-        }
+        self.take_turn()?;
         // Held until the transaction has ended, either way.
         let visible = catalog.committing.write();
         let mut txn = Transaction::new(core.clone());

@@ -2,7 +2,7 @@
 
 use crate::background::Background;
 use crate::build::OnlineBuild;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Patience};
 use crate::core::{Core, FROZEN, NO_PURGE};
 use crate::ddl::{Ddl, TABLE_NAMES};
 use crate::disk::Disk;
@@ -12,7 +12,7 @@ use crate::disk::real::RealDisk;
 use crate::error::{Error, Result};
 use crate::ids::{Isolation, Lsn, PAGE_SIZE, TableId, TxnId};
 use crate::kernel::{HistoryExcess, HistoryLimits, Kernel, ViewInfo};
-use crate::lock::{DeadlockInfo, LockInfo, LockWaitInfo, TransactionInfo};
+use crate::lock::{DeadlockInfo, Interrupt, LockInfo, LockWaitInfo, TransactionInfo};
 use crate::log::OnFailure;
 use crate::mvcc::HotRow;
 use crate::progress::WorkProgress;
@@ -668,6 +668,16 @@ impl Engine {
     /// Starts a change of definitions. One at a time: a second one waits.
     pub fn ddl(&self) -> Result<Ddl> {
         Ddl::new(self.core.clone(), false)
+    }
+
+    /// [`Self::ddl`] for a statement that can be killed: it and its commit wait for their turn until then, or at most so long each.
+    /// Errors [`Error::Interrupted`] and [`Error::LockWaitTimeout`].
+    pub fn ddl_within(&self, interrupt: Arc<Interrupt>, longest: Duration) -> Result<Ddl> {
+        let patience = Patience {
+            interrupt: Some(interrupt),
+            longest,
+        };
+        Ddl::with_patience(self.core.clone(), false, patience)
     }
 
     /// Begins to build indexes while others write to their table. The caller ensures that no transaction uses the table during

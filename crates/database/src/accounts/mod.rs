@@ -39,7 +39,8 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use tidemark_engine::Engine;
+use std::time::Duration;
+use tidemark_engine::{Ddl, Engine};
 
 const SPACE: &str = "account";
 
@@ -362,6 +363,9 @@ pub struct Accounts {
     mandatory: RwLock<BTreeSet<AuthId>>,
 }
 
+/// How often a statement that waits for others to change accounts looks whether it still should.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
 impl Accounts {
     /// Reads the accounts; on first start there is `root@localhost`, without password and with all privileges.
     pub fn load(engine: &Engine) -> Result<Accounts> {
@@ -382,7 +386,8 @@ impl Accounts {
         if accounts.list.read().is_empty() {
             let mut root = Account::new("root", "localhost");
             root.hold_everything();
-            match accounts.apply(engine, vec![root.clone()], Vec::new()) {
+            let stored = engine.ddl().map_err(SqlError::from);
+            match stored.and_then(|ddl| accounts.apply(ddl, vec![root.clone()], Vec::new())) {
                 // They cannot be read, and nothing can be stored: a person must get in.
                 Err(_) if engine.force_recovery() > 0 => accounts.list.write().push(Arc::new(root)),
                 done => done?,
@@ -402,9 +407,15 @@ impl Accounts {
         self.version.load(Ordering::Acquire)
     }
 
-    /// The right to change accounts, one statement at a time.
-    pub fn change(&self) -> MutexGuard<'_, ()> {
-        self.change.lock()
+    /// The right to change accounts, one statement at a time. As long as it is waited for, `go_on` is asked now and then; its error
+    /// ends the wait.
+    pub fn change(&self, go_on: impl Fn() -> Result<()>) -> Result<MutexGuard<'_, ()>> {
+        loop {
+            if let Some(changing) = self.change.try_lock_for(LOOK_EVERY) {
+                return Ok(changing);
+            }
+            go_on()?;
+        }
     }
 
     /// The account a connection is given.
@@ -487,8 +498,7 @@ impl Accounts {
     }
 
     /// Stores new or changed accounts and removes others, all or nothing.
-    pub fn apply(&self, engine: &Engine, put: Vec<Account>, remove: Vec<(String, String)>) -> Result<()> {
-        let mut ddl = engine.ddl()?;
+    pub fn apply(&self, mut ddl: Ddl, put: Vec<Account>, remove: Vec<(String, String)>) -> Result<()> {
         for (user, host) in &remove {
             ddl.delete_meta(SPACE, format!("{user}\0{host}").as_bytes())?;
         }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tidemark_engine::Engine;
+use tidemark_engine::Ddl;
 
 /// The name of an account, user and host pattern.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -180,7 +180,7 @@ impl Accounts {
     }
 
     /// Removes accounts, and their names from those that have them as roles.
-    pub fn remove(&self, engine: &Engine, gone: &[AuthId]) -> Result<()> {
+    pub fn remove(&self, ddl: Ddl, gone: &[AuthId]) -> Result<()> {
         let mut changed = Vec::new();
         for account in self.all() {
             let has = |id: &AuthId| account.roles.contains_key(id) || account.default_roles.contains(id);
@@ -193,7 +193,7 @@ impl Accounts {
             changed.push(account);
         }
         let names = gone.iter().map(|id| (id.user.clone(), id.host.clone()));
-        self.apply(engine, changed, names.collect())
+        self.apply(ddl, changed, names.collect())
     }
 }
 

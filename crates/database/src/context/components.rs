@@ -9,7 +9,7 @@ use crate::variables::{DEFS, find, listed};
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tidemark_engine::Engine;
+use tidemark_engine::{Ddl, Engine};
 
 const SPACE: &str = "component";
 const VARIABLES: &str = "validate_password.";
@@ -83,8 +83,7 @@ impl Components {
     }
 
     /// Installs some, or removes them.
-    pub fn set_installed(&self, engine: &Engine, components: &[Component], on: bool) -> Result<()> {
-        let mut ddl = engine.ddl()?;
+    pub fn set_installed(&self, mut ddl: Ddl, components: &[Component], on: bool) -> Result<()> {
         for component in components {
             match on {
                 true => ddl.put_meta(SPACE, component.urn().as_bytes(), b"")?,

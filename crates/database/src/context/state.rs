@@ -30,9 +30,9 @@ use crate::types::{Collation, Value, Warnings};
 use crate::variables::{DEFS, Setting, Settings, VERSION, Values, VariableScope};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tidemark_engine::COUNTED;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tidemark_engine::waits::Wait;
+use tidemark_engine::{COUNTED, Ddl};
 
 /// A table of the server's that a dump has just created, as it means to, in `ddl::server_tables`.
 #[derive(Clone, Debug)]
@@ -374,6 +374,28 @@ impl SessionState {
                 mdl::Failure::Deadlock => SqlError::deadlock(),
                 mdl::Failure::Interrupted => SqlError::interrupted(),
             })
+    }
+
+    /// Begins a change of definitions, accounts or stored variables. KILL ends the wait for its turn, and so does
+    /// `lock_wait_timeout`: error 1205.
+    pub fn ddl(&self) -> Result<Ddl> {
+        let engine = self.database.engine();
+        Ok(engine.ddl_within(self.process.interrupt(), self.settings.lock_wait_timeout)?)
+    }
+
+    /// The right to change accounts, one statement at a time. Errors 1205 and 1317.
+    pub fn change_accounts(&self) -> Result<parking_lot::MutexGuard<'_, ()>> {
+        let since = Instant::now();
+        self.database.accounts.change(|| {
+            self.process.end_if_abandoned();
+            if self.process.is_interrupted() {
+                return Err(SqlError::interrupted());
+            }
+            match since.elapsed() < self.settings.lock_wait_timeout {
+                true => Ok(()),
+                false => Err(SqlError::lock_wait_timeout()),
+            }
+        })
     }
 
     fn wait_for_metadata<T>(

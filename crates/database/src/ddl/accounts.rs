@@ -43,7 +43,7 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
     if state.database.accounts.are_open() {
         return Err(SqlError::option_prevents("--skip-grant-tables"));
     }
-    let _changing = state.database.accounts.change();
+    let _changing = state.change_accounts()?;
     tidemark_engine::failpoint::reach("accounts");
     let done = |done: Result<()>| done.map(|()| Generated::default());
     let generated = match statement {
@@ -118,7 +118,7 @@ pub(super) fn require_system_user(state: &SessionState, account: &Account) -> Re
 
 pub(super) fn apply(state: &SessionState, put: Vec<Account>, remove: Vec<(String, String)>) -> Result<()> {
     let database = &state.database;
-    database.accounts.apply(database.engine(), put, remove)
+    database.accounts.apply(state.ddl()?, put, remove)
 }
 
 /// What CREATE USER says of the new accounts.
@@ -273,7 +273,7 @@ fn drop_users(state: &SessionState, users: &[UserName], if_exists: bool) -> Resu
         note_missing(state, &missing);
     }
     let accounts = &state.database.accounts;
-    accounts.remove(state.database.engine(), &remove)
+    accounts.remove(state.ddl()?, &remove)
 }
 
 fn rename(state: &SessionState, pairs: &[(UserName, UserName)]) -> Result<()> {

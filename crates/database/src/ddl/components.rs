@@ -56,9 +56,7 @@ pub fn uninstall(state: &SessionState, names: &[String]) -> Result<Answer> {
 
 fn change(state: &SessionState, components: &[Component], on: bool) -> Result<Answer> {
     let database = &state.database;
-    database
-        .components
-        .set_installed(database.engine(), components, on)?;
+    database.components.set_installed(state.ddl()?, components, on)?;
     if components.contains(&Component::QueryAttributes) {
         // A plan of before has bound the function, or has not.
         database.dictionary().outdate_plans();

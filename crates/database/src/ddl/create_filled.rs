@@ -131,9 +131,11 @@ impl Unfinished<'_> {
         change.commit()
     }
 
-    /// Drops the table, whose rows have been rolled back. If that fails, the next start does it.
+    /// Drops the table, whose rows have been rolled back; also for a statement that was killed. If that fails, the next start does it.
     pub fn discard(self) {
-        let dropped = self.new.run.change().and_then(|mut change| {
+        let database = &self.new.run.state.database;
+        let change = database.dictionary().change(database.engine());
+        let dropped = change.and_then(|mut change| {
             change.drop_unfinished(self.unnamed.def.id)?;
             change.commit()
         });

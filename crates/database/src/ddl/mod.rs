@@ -190,13 +190,7 @@ impl<'a> DdlContext<'a> {
     }
 
     fn change(&self) -> Result<DefinitionChange<'a>> {
-        let mut change = self
-            .state
-            .database
-            .dictionary()
-            .change(self.state.database.engine())?;
-        change.ddl.set_interrupt(self.state.process.interrupt());
-        Ok(change)
+        Ok(self.state.database.dictionary().change_by(self.state.ddl()?))
     }
 
     fn note(&self, error: SqlError) {

@@ -91,7 +91,7 @@ pub(super) fn drop(state: &SessionState, roles: &[UserName], if_exists: bool) ->
         }
         note_missing(state, &missing);
     }
-    accounts.remove(state.database.engine(), &gone)
+    accounts.remove(state.ddl()?, &gone)
 }
 
 /// Error 3628 if all accounts have the role.

@@ -164,7 +164,7 @@ fn insert_rows(state: &SessionState, insert: &Insert) -> Result<Answer> {
         return Err(SqlError::option_prevents("--skip-grant-tables"));
     }
     let columns = columns_of(state, insert);
-    let _changing = state.database.accounts.change();
+    let _changing = state.change_accounts()?;
     let mut loaded = Loaded {
         state,
         changed: Vec::new(),

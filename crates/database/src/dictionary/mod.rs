@@ -288,12 +288,17 @@ impl Dictionary {
 
     /// Begins a change of definitions; one runs at a time.
     pub fn change<'d>(&'d self, engine: &Engine) -> Result<DefinitionChange<'d>> {
-        Ok(DefinitionChange {
+        Ok(self.change_by(engine.ddl()?))
+    }
+
+    /// Begins a change of definitions by the engine's side of it.
+    pub fn change_by(&self, ddl: Ddl) -> DefinitionChange<'_> {
+        DefinitionChange {
             dictionary: self,
-            ddl: engine.ddl()?,
+            ddl,
             edits: Vec::new(),
             temporary: None,
-        })
+        }
     }
 
     /// What plans depend on beside definitions has changed: those of before are made anew.
@@ -331,11 +336,6 @@ impl Dictionary {
     }
 }
 
-/// The canonical name of a database that is not stored; these compare without case.
-pub fn virtual_schema(name: &str) -> Option<&'static str> {
-    VIRTUAL_SCHEMAS
-        .into_iter()
-        .find(|schema| schema.eq_ignore_ascii_case(name))
 /// What is wrong with the stored definitions: those that do not decode, those of no database or of no table of the engine's, and
 /// tables of the engine's without one.
 pub fn faults(stored: &Stored<'_>) -> Vec<String> {
@@ -389,6 +389,11 @@ pub fn faults(stored: &Stored<'_>) -> Vec<String> {
     faults
 }
 
+/// The canonical name of a database that is not stored; these compare without case.
+pub fn virtual_schema(name: &str) -> Option<&'static str> {
+    VIRTUAL_SCHEMAS
+        .into_iter()
+        .find(|schema| schema.eq_ignore_ascii_case(name))
 }
 
 /// Whether all accounts may read the database's tables; what an account may not see is not among their rows.

@@ -2,7 +2,7 @@
 
 use super::{DEFS, Globals, Setting, find};
 use crate::error::Result;
-use tidemark_engine::Engine;
+use tidemark_engine::{Ddl, Engine};
 
 const SPACE: &str = "variable";
 
@@ -20,8 +20,7 @@ pub fn load(engine: &Engine, globals: &Globals, given: impl Fn(usize) -> bool) -
 }
 
 /// Stores a server variable's value durably, in place of an earlier one.
-pub fn store(engine: &Engine, at: usize, setting: &Setting) -> Result<()> {
-    let mut ddl = engine.ddl()?;
+pub fn store(mut ddl: Ddl, at: usize, setting: &Setting) -> Result<()> {
     ddl.put_meta(SPACE, DEFS[at].name.as_bytes(), setting.to_string().as_bytes())?;
     Ok(ddl.commit()?)
 }
@@ -34,8 +33,7 @@ pub fn kept(engine: &Engine) -> Result<Vec<(String, String)>> {
 }
 
 /// Forgets the stored values of these variables; what is set now stays until the next start.
-pub fn forget(engine: &Engine, names: &[String]) -> Result<()> {
-    let mut ddl = engine.ddl()?;
+pub fn forget(mut ddl: Ddl, names: &[String]) -> Result<()> {
     for name in names {
         ddl.delete_meta(SPACE, name.as_bytes())?;
     }

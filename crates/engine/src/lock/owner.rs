@@ -38,7 +38,7 @@ impl Interrupt {
         self.on_wait.get().map(|_| Instant::now() + LOOK_EVERY)
     }
 
-    pub(super) fn look(&self) {
+    pub(crate) fn look(&self) {
         if let Some(f) = self.on_wait.get() {
             f();
         }

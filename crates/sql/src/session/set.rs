@@ -92,14 +92,14 @@ impl Session {
             Checked::Variable(scope, at, setting) => {
                 let engine = self.state.database.engine();
                 if is_only_kept(scope) {
-                    return persist::store(engine, at, &setting);
+                    return persist::store(self.state.ddl()?, at, &setting);
                 }
                 self.put_checked(at, is_global(scope), setting.clone())?;
                 if DEFS[at].name.starts_with("validate_password.") {
                     self.state.database.keep_password_length()?;
                 }
                 if scope == Some(ScopeKeyword::Persist) {
-                    persist::store(self.state.database.engine(), at, &setting)?;
+                    persist::store(self.state.ddl()?, at, &setting)?;
                 }
             }
             Checked::NextTransaction(Setting::Text(level)) => {
@@ -196,7 +196,7 @@ impl Session {
         for name in &names {
             restricted::require_global(&self.state, name)?;
         }
-        persist::forget(engine, &names)?;
+        persist::forget(self.state.ddl()?, &names)?;
         Ok(Answer::ok())
     }
 

@@ -53,6 +53,7 @@ impl DdlContext<'_> {
                 self.copy_table(&mut change, old, &draft)
             });
             let (id, copied) = copied?;
+            change.ddl.take_turn()?;
             change.ddl.drop_table(old.id)?;
             table.id = id;
             table.options.created = now_s();
@@ -79,7 +80,9 @@ impl DdlContext<'_> {
                 let rows = self.beside_others(old, &draft.demands, &way, || {
                     self.test_foreign_keys(&change, &table, &draft.new_foreign_keys)
                 });
-                self.copied(rows?)
+                let rows = rows?;
+                change.ddl.take_turn()?;
+                self.copied(rows)
             }
             false => done,
         };
@@ -240,12 +243,15 @@ impl DdlContext<'_> {
                 }
             };
         }
+        change.ddl.let_others();
         let added = match build {
             Some(build) => change.ddl.finish_build(build),
-            None => new_indexes(draft)
-                .map(index::index_schema)
-                .try_for_each(|index| change.ddl.add_index(old.id, &index)),
+            None => new_indexes(draft).map(index::index_schema).try_for_each(|index| {
+                failpoint::reach("build");
+                change.ddl.add_index(old.id, &index)
+            }),
         };
+        let added = added.and_then(|()| change.ddl.take_turn());
         added.map_err(|error| match &error {
             Error::DuplicateKey { index: number, .. } => {
                 match draft.indexes.iter().find(|index| index.number == *number) {

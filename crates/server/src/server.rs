@@ -9,7 +9,7 @@ use crate::connection::{self, Peer};
 use crate::errors;
 use crate::gate::{Gate, GateLimits, Interface};
 use crate::listen::{Listener, listen_tcp, listen_unix};
-use crate::tls::Tls;
+use crate::tls::{self, Tls};
 use crate::transport::{Patience, Socket, Transport};
 use std::io;
 use std::net::SocketAddr;
@@ -67,7 +67,13 @@ impl Server {
     pub fn start(database: Arc<Database>, options: &ServerOptions) -> io::Result<Server> {
         let tls = Arc::new(Tls::default());
         if options.with_tls {
-            tls.load(&database, false)?;
+            match tls.load(&database, false) {
+                // What SET PERSIST has stored keeps no server from starting.
+                Err(error) if tls::VARIABLES.iter().any(|name| database.is_stored(name)) => log::error!(
+                    "there is no TLS: {error}. Once the cause is gone, ALTER INSTANCE RELOAD TLS begins it"
+                ),
+                loaded => loaded?,
+            }
             for name in ["have_ssl", "have_openssl"] {
                 database
                     .set_variable_at_start(name, "YES")

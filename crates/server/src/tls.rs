@@ -59,6 +59,17 @@ const SUITES: [(CipherSuite, &str); 9] = [
     ),
 ];
 
+/// The variables that say what TLS begins with.
+pub const VARIABLES: [&str; 7] = [
+    "ssl_cert",
+    "ssl_key",
+    "ssl_ca",
+    "ssl_crl",
+    "tls_version",
+    "ssl_cipher",
+    "tls_ciphersuites",
+];
+
 fn name_of(suite: CipherSuite) -> &'static str {
     let known = SUITES.iter().find(|(known, _)| *known == suite);
     known.map_or("", |(_, name)| name)

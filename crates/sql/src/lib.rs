@@ -20,7 +20,7 @@ pub use accounts::{AccountAuth, AuthPlugin, Encryption};
 pub use context::collator;
 pub use context::{
     Client, ClientSocket, ConnectInfo, Counter, Database, Discard, OkInfo, Options, QueryAttributes,
-    ResultSink, SERVER_ID, SessionChange, TlsInUse, capability, command, error_log, status,
+    ResultSink, SERVER_ID, SessionChange, TlsInUse, capability, command, error_log, own_files, status,
 };
 pub use error::{Result, SqlError};
 pub use session::{Prepared, Session, run_trusted, run_trusted_into};

@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidemark_server::{Server, ServerOptions};
+use tidemark_sql::own_files::is_own;
 use tidemark_sql::{Database, Options};
 use tidemark_status::StatusServer;
 
@@ -75,7 +76,11 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let database = tidemark_sql::open(options).map_err(|e| e.message)?;
     // It is beside the data, unless its name says where, and there as long as this is.
     let _pid_file = match pid_file {
-        Some(name) => Some(PidFile::write(datadir.join(name))?),
+        Some(name) => {
+            let path = datadir.join(name);
+            refuse_own("pid_file", &datadir, &path)?;
+            Some(PidFile::write(path)?)
+        }
         None => None,
     };
     database.on_shutdown(|| {
@@ -149,9 +154,23 @@ fn start_log(options: &Options, format: Format) -> Result<(), String> {
     let path = (!matches!(name.as_str(), "" | "stderr")).then(|| options.datadir.join(&name));
     logger::start(path, format).map_err(|e| format!("cannot write the log (log_error) to {name}: {e}"))
 }
+    if let Some(path) = &path {
+        refuse_own("log_error", &options.datadir, path)?;
+    }
 
 /// What is set otherwise than it is by default, as it was given.
 fn settings(arguments: &Arguments) -> String {
+/// An error if an option would have something written over the data.
+fn refuse_own(option: &str, datadir: &Path, path: &Path) -> Result<(), String> {
+    match is_own(datadir, path) {
+        true => Err(format!(
+            "{option} {}: it is a file of the server's own",
+            path.display()
+        )),
+        false => Ok(()),
+    }
+}
+
     let settings = arguments.options.iter().map(|option| match &option.value {
         Some(value) => format!("{}={value}", option.name),
         None => option.name.clone(),

@@ -24,7 +24,7 @@ use crate::statements::errors::Errors;
 use crate::statements::long::LongHistory;
 use crate::statements::setup::{Setup, Watched};
 use crate::types::collation::SqlCollator;
-use crate::variables::{Globals, Setting};
+use crate::variables::{Globals, Setting, find, persist};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -232,14 +232,32 @@ impl Database {
                 globals.put_by_name(name, &format!("{hostname}{ending}.log"))?;
             }
         }
-        self.logs.adopt(globals)?;
+        if let Err(error) = self.logs.adopt(globals) {
+            log::error!(
+                "{}. It is off; once the cause is gone, SET GLOBAL general_log = ON or slow_query_log = ON switches it on",
+                error.message
+            );
+            for name in ["general_log", "slow_query_log"] {
+                if !self.logs.is_on(name) {
+                    globals.put_by_name(name, "OFF")?;
+                }
+            }
+        }
         if on("skip_grant_tables") {
             self.accounts.skip();
         }
         let mandatory = globals.by_name("mandatory_roles").map(|names| names.to_string());
         let mandatory = mandatory.unwrap_or_default();
         let ids = roles::parse_names(&mandatory)
-            .ok_or_else(|| SqlError::wrong_value_for_variable("mandatory_roles", &mandatory))?;
+            .ok_or_else(|| SqlError::wrong_value_for_variable("mandatory_roles", &mandatory));
+        let ids = match ids {
+            Err(error) if !self.is_given("mandatory_roles") => {
+                log::error!("what SET PERSIST has stored is left out: {}", error.message);
+                globals.put_by_name("mandatory_roles", "")?;
+                Vec::new()
+            }
+            ids => ids?,
+        };
         self.accounts.set_mandatory_roles(ids);
         for mode in ["read_only", "super_read_only", "offline_mode"] {
             self.modes.set(mode, on(mode));
@@ -509,6 +527,23 @@ impl Database {
             .for_each(|process| sum.add(&process.waits.of(wait)));
         sum.add(&waits::background().of(wait));
         sum
+    }
+
+    /// Opens the files of all logs anew, so that they can be moved away.
+    pub fn flush_logs(&self) -> Result<()> {
+        log::logger().flush();
+        self.logs.adopt(&self.globals)
+    }
+
+    /// True if a variable was given at the start, not stored by SET PERSIST.
+    pub fn is_given(&self, name: &str) -> bool {
+        find(name).is_some_and(|at| self.given(at).is_some())
+    }
+
+    /// True if a variable has a value that SET PERSIST has stored.
+    pub fn is_stored(&self, name: &str) -> bool {
+        let stored = persist::kept(&self.engine).unwrap_or_default();
+        !self.is_given(name) && stored.iter().any(|(stored, _)| stored == name)
     }
 
     /// The value that a variable was given at the start, by its position in the registry.

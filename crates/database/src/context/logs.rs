@@ -15,6 +15,7 @@
 //! statement; the files are appended to under a mutex each. An entry that cannot be written is lost, and the server's log
 //! says so once.
 
+use super::own_files::is_own;
 use super::process::Current;
 use super::state::SessionState;
 use crate::error::{Result, SqlError};
@@ -94,7 +95,8 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 impl Logs {
-    /// Opens and closes the files as the variables say. An error names the file that cannot be opened; its log is off then.
+    /// Opens and closes the files as the variables say. An error names the first file that cannot be opened; its log is off then,
+    /// and the other one as its variables say.
     pub fn adopt(&self, globals: &Globals) -> Result<()> {
         let text = |name: &str| {
             globals
@@ -104,15 +106,36 @@ impl Logs {
         };
         let to_files = text("log_output").split(',').any(|place| place == "FILE");
         let datadir = PathBuf::from(text("datadir"));
+        let mut adopted = Ok(());
         for (log, switch, name) in [
             (&self.general, "general_log", "general_log_file"),
             (&self.slow, "slow_query_log", "slow_query_log_file"),
         ] {
             let path = (to_files && text(switch) == "ON").then(|| datadir.join(text(name)));
-            log.set(path.as_deref())
-                .map_err(|e| SqlError::unknown(format!("Could not use {} for logging: {e}", text(name))))?;
+            let set = match path.as_deref() {
+                Some(path) if is_own(&datadir, path) => {
+                    Err(io::Error::other("it is a file of the server's own"))
+                }
+                path => log.set(path),
+            };
+            if let Err(e) = set {
+                log.on.store(false, Ordering::SeqCst);
+                *log.file.lock() = None;
+                adopted = adopted.and(Err(SqlError::unknown(format!(
+                    "Could not use {} for logging: {e}",
+                    text(name)
+                ))));
+            }
         }
-        Ok(())
+        adopted
+    }
+
+    /// True if the log that a variable switches is written.
+    pub fn is_on(&self, switch: &str) -> bool {
+        match switch {
+            "general_log" => self.general.is_on(),
+            _ => self.slow.is_on(),
+        }
     }
 
     /// How many of the files are open.

@@ -29,6 +29,7 @@ pub mod latency;
 pub(crate) mod logs;
 pub(crate) mod modes;
 pub(crate) mod options;
+pub mod own_files;
 pub(crate) mod process;
 pub mod profile;
 mod query_attributes;

@@ -6,14 +6,19 @@ use tidemark_engine::{Ddl, Engine};
 
 const SPACE: &str = "variable";
 
-/// Sets the stored variables, except those that were given at start.
+/// Sets the stored variables, except those that were given at start. A value that cannot be set is left out.
 pub fn load(engine: &Engine, globals: &Globals, given: impl Fn(usize) -> bool) -> Result<()> {
     for (name, value) in engine.meta_scan(SPACE)? {
         let Some(at) = find(&String::from_utf8_lossy(&name)) else {
             continue;
         };
-        if !given(at) {
-            globals.put(at, Setting::parse(&DEFS[at], &String::from_utf8_lossy(&value))?);
+        if given(at) {
+            continue;
+        }
+        // It may be of another version of the server, which knew other values.
+        match Setting::parse(&DEFS[at], &String::from_utf8_lossy(&value)) {
+            Ok(setting) => globals.put(at, setting),
+            Err(error) => log::error!("what SET PERSIST has stored is left out: {}", error.message),
         }
     }
     Ok(())

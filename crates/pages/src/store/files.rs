@@ -19,6 +19,15 @@ pub(super) const DATA: &str = "data";
 /// first.
 pub(super) const ID_SLOT: usize = super::ROOTS - 1;
 
+/// True if a file of a data directory, or of an archive of its log, has this name because an engine made it: nothing else may
+/// be written there.
+pub fn is_own_name(name: &str) -> bool {
+    matches!(
+        name,
+        "control" | DATA | "doublewrite" | "scratch" | "lock" | "backup" | "archive" | "moments"
+    ) || name.starts_with("redo-")
+}
+
 const RESTORE: &str = "Put the file back, or restore a backup";
 
 fn refused(why: String) -> Error {

@@ -40,6 +40,7 @@ pub use archive::{Until, restore};
 pub use backup::{BACKUP_INFO, Copied, CopyOptions, CopyProgress, CopyStage};
 pub use cleaner::Retain;
 pub use control::FORMAT_VERSION;
+pub use files::is_own_name;
 pub use mtr::{Mtr, PageHandle};
 pub use op::{OpTable, PageOp, ROOTS, Redo};
 pub use progress::{Progress, Share};
@@ -135,8 +136,8 @@ pub struct Store {
     retain: RwLock<Option<RetainHook>>,
     holds: Arc<Holds>,
     archive: Mutex<Option<LogArchive>>,
-    /// Checkpoints wait until redo is done, and until the engine answers for the losers.
     archived: Mutex<Archived>,
+    /// Checkpoints wait until redo is done, and until the engine answers for the losers.
     recovering: AtomicBool,
     losers_first: Mutex<Option<Lsn>>,
     closing: AtomicBool,
@@ -169,9 +170,9 @@ pub struct StoreStatus {
     pub log_capacity_bytes: u64,
     /// Bytes of the log's files.
     pub log_files_bytes: u64,
-}
     /// By how many bytes the archive is behind the log; 0 if there is none.
     pub archive_behind_bytes: u64,
+}
 
 impl Store {
     /// Opens what is on the disk, recovering it if need be, or begins anew if it is empty.
@@ -212,8 +213,8 @@ impl Store {
             retain: RwLock::new(None),
             holds: Arc::default(),
             archive: Mutex::new(None),
-            recovering: AtomicBool::new(true),
             archived: Mutex::default(),
+            recovering: AtomicBool::new(true),
             losers_first: Mutex::new(recovered.losers.iter().map(|loser| loser.first_lsn).min()),
             closing: AtomicBool::new(false),
             run_start: recovered.end,
@@ -463,8 +464,8 @@ impl Store {
             scratch_pages: self.scratch.used(),
             log_capacity_bytes: self.log_capacity,
             log_files_bytes: self.log.segments().bytes(),
-        }
             archive_behind_bytes: self.archive_behind(),
+        }
     }
 
     /// How the files are used.

@@ -6,6 +6,7 @@ use super::argument::evaluate;
 use super::restricted;
 use crate::accounts::roles::parse_names;
 use crate::accounts::{AuthId, Privileges};
+use crate::context::own_files::may_be_log;
 use crate::context::{Answer, Discard};
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
@@ -13,6 +14,7 @@ use crate::parse::ast::{self, Expr, ScopeKeyword, SetItem};
 use crate::plan::statement::HIDDEN_VARIABLE;
 use crate::types::{Charset, Collation, Value};
 use crate::variables::{self, DEFS, Kind, Setting, check_settable, find, persist};
+use std::path::Path;
 use std::time::Duration;
 
 const TRACKED_LIST: &str = "session_track_system_variables";
@@ -90,7 +92,6 @@ impl Session {
                 self.state.note_state();
             }
             Checked::Variable(scope, at, setting) => {
-                let engine = self.state.database.engine();
                 if is_only_kept(scope) {
                     return persist::store(self.state.ddl()?, at, &setting);
                 }
@@ -275,6 +276,7 @@ impl Session {
         }
         match (def.name, global) {
             ("partial_revokes", true) if !setting.as_bool() => self.refuse_with_restrictions(),
+            ("general_log_file" | "slow_query_log_file", true) => self.check_log_file(def.name, setting),
             ("mandatory_roles", true) => self.mandatory_roles(&setting.to_string()).map(drop),
             ("max_allowed_packet" | "net_buffer_length" | "max_user_connections", false) => {
                 Err(SqlError::new(
@@ -347,6 +349,18 @@ impl Session {
         }
         self.state.note_variable(at);
         Ok(())
+    }
+
+    /// Error 1231 for what no log can be written to.
+    fn check_log_file(&self, name: &str, setting: &Setting) -> Result<()> {
+        let (written, database) = (setting.to_string(), &self.state.database);
+        let datadir = database.variable("datadir").unwrap_or_default();
+        // As long as it is what it is, it is not looked at again.
+        let is_same = database.variable(name).as_deref() == Some(&written);
+        match is_same || may_be_log(Path::new(&datadir), &written) {
+            true => Ok(()),
+            false => Err(SqlError::wrong_value_for_variable(name, &written)),
+        }
     }
 
     /// Error 3896 if something is taken from an account's global privileges.

@@ -2,9 +2,9 @@
 //!
 //! All of it is read from files that system variables name, at start and at ALTER INSTANCE RELOAD TLS. A connection keeps
 //! what it began with. Without `ssl_cert` and `ssl_key` the server uses a self-signed certificate of its own, made once and
-//! kept in the data directory under MySQL's names, so that a client may pin it. Without `ssl_ca` no client is asked for a
-//! certificate; with it one that presents a certificate must present a good one, and an account can demand one (`REQUIRE
-//! X509` and kin). An empty `tls_version` is no TLS.
+//! kept in the data directory under MySQL's names, so that a client may pin it; one that is not whole is made again. Without
+//! `ssl_ca` no client is asked for a certificate; with it one that presents a certificate must present a good one, and an
+//! account can demand one (`REQUIRE X509` and kin). An empty `tls_version` is no TLS.
 
 use parking_lot::RwLock;
 use rustls::crypto::CryptoProvider;
@@ -132,14 +132,7 @@ impl Settings {
         };
         let (certificate, key) = match (file("ssl_cert"), file("ssl_key")) {
             (Some(certificate), Some(key)) => (certificate, key),
-            _ => {
-                let own = (
-                    directory.join("server-cert.pem"),
-                    directory.join("server-key.pem"),
-                );
-                create_if_missing(&own.0, &own.1)?;
-                own
-            }
+            _ => own_pair(&directory)?,
         };
         Ok(Settings {
             certificate,
@@ -243,21 +236,79 @@ fn versions(names: &str) -> io::Result<Vec<&'static SupportedProtocolVersion>> {
     names.split(',').map(version).collect()
 }
 
-/// Makes a self-signed certificate unless there is one.
-fn create_if_missing(certificate: &Path, key: &Path) -> io::Result<()> {
-    if certificate.exists() && key.exists() {
-        return Ok(());
+/// The server's own certificate and key, made unless they are there. A pair of which a part is missing, or that does not fit
+/// together, is what a power cut left of one that was being made, or came from elsewhere: it is put aside, and another made.
+fn own_pair(directory: &Path) -> io::Result<(PathBuf, PathBuf)> {
+    let (certificate, key) = (
+        directory.join("server-cert.pem"),
+        directory.join("server-key.pem"),
+    );
+    match (certificate.try_exists()?, key.try_exists()?) {
+        (false, false) => {}
+        (true, true) => match fits(&certificate, &key)? {
+            None => return Ok((certificate, key)),
+            Some(why) => log::warn!("the server's own certificate is made again: {why}"),
+        },
+        (_, has_key) => {
+            let missing = if has_key { &certificate } else { &key };
+            let missing = missing.display();
+            log::warn!("the server's own certificate is made again: {missing} is missing");
+        }
     }
+    for file in [&certificate, &key] {
+        let aside = file.with_extension("pem.unusable");
+        match fs::rename(file, &aside) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+            Ok(()) => log::warn!("{} is {} now", file.display(), aside.display()),
+        }
+    }
+    create_pair(&certificate, &key)?;
+    fs::File::open(directory)?.sync_all()?;
+    Ok((certificate, key))
+}
+
+/// Why a pair cannot be used; `None`: it can. An error if it cannot be read.
+fn fits(certificate: &Path, key: &Path) -> io::Result<Option<String>> {
+    let read = |file: &Path| {
+        let bytes = fs::read(file);
+        bytes.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))
+    };
+    let (chain, key_bytes) = (read(certificate)?, read(key)?);
+    let chain: Result<Vec<CertificateDer>, PemError> = CertificateDer::pem_slice_iter(&chain).collect();
+    let pair = chain.and_then(|chain| Ok((chain, PrivateKeyDer::from_pem_slice(&key_bytes)?)));
+    let (chain, key) = match pair {
+        Ok(pair) => pair,
+        Err(error) => return Ok(Some(error.to_string())),
+    };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
+    Ok(config.err().map(|error| error.to_string()))
+}
+
+/// Makes a self-signed certificate and its key. Each has its name only when it is on disk.
+fn create_pair(certificate: &Path, key: &Path) -> io::Result<()> {
     let names = vec!["localhost".to_string(), "127.0.0.1".to_string()];
     let made = rcgen::generate_simple_self_signed(names).map_err(io::Error::other)?;
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(key)?;
-    file.write_all(made.signing_key.serialize_pem().as_bytes())?;
-    fs::write(certificate, made.cert.pem())
+    let parts = [
+        (key, made.signing_key.serialize_pem(), 0o600),
+        (certificate, made.cert.pem(), 0o644),
+    ];
+    for (path, text, mode) in &parts {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(*mode)
+            .open(path.with_extension("pem.new"))?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+    }
+    for (path, ..) in &parts {
+        fs::rename(path.with_extension("pem.new"), path)?;
+    }
+    Ok(())
 }
 
 /// What a connection has agreed on, for the session's status and for accounts that demand it.
@@ -336,5 +387,51 @@ mod tests {
         names.sort();
         settable.sort();
         assert_eq!(names, settable);
+    }
+
+    /// What a power cut leaves of a pair, and what else may be there under its names.
+    #[test]
+    fn a_pair_that_is_not_whole_is_made_again() {
+        let directory = std::env::temp_dir().join(format!("tidemark-tls-{}", std::process::id()));
+        let other = directory.join("other");
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&other).unwrap();
+        let (first, second) = (own_pair(&directory).unwrap(), own_pair(&other).unwrap());
+        assert_eq!(own_pair(&directory).unwrap(), first);
+        let read = |pair: &(PathBuf, PathBuf)| (fs::read(&pair.0).unwrap(), fs::read(&pair.1).unwrap());
+        let (whole, strange) = (read(&first), read(&second));
+        assert_ne!(whole, strange, "a pair belongs to its directory");
+        // What each of the two files may be: missing, empty, cut short, of another pair, whole.
+        let states = |whole: &[u8], strange: &[u8]| {
+            [
+                None,
+                Some(Vec::new()),
+                Some(whole[..whole.len() / 2].to_vec()),
+                Some(strange.to_vec()),
+                Some(whole.to_vec()),
+            ]
+        };
+        let put = |file: &Path, content: &Option<Vec<u8>>| match content {
+            None => drop(fs::remove_file(file)),
+            Some(content) => fs::write(file, content).unwrap(),
+        };
+        for (c, certificate) in states(&whole.0, &strange.0).iter().enumerate() {
+            for (k, key) in states(&whole.1, &strange.1).iter().enumerate() {
+                put(&first.0, certificate);
+                put(&first.1, key);
+                own_pair(&directory).unwrap();
+                let now = read(&first);
+                assert_eq!(fits(&first.0, &first.1).unwrap(), None, "{c} {k}");
+                let is_kept = c == k && c >= 3;
+                assert_eq!(
+                    is_kept,
+                    certificate.as_ref() == Some(&now.0) && key.as_ref() == Some(&now.1)
+                );
+            }
+        }
+        let key_mode =
+            std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&first.1).unwrap().permissions());
+        assert_eq!(key_mode & 0o777, 0o600);
+        fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -10,7 +10,7 @@ use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{Expr, LockTable, ObjectName};
 use crate::statements::stages::Stage;
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::sync::atomic::Ordering;
 use tidemark_engine::{CopyProgress, CopyStage};
 
@@ -83,19 +83,21 @@ impl Session {
         let database = &self.state.database;
         let datadir = database.globals().by_name("datadir");
         let datadir = datadir.map(|datadir| datadir.to_string()).unwrap_or_default();
-        let is_within = |parent: &Path| {
-            let within = Path::new(&datadir).canonicalize();
-            within.is_ok_and(|within| {
-                parent
-                    .canonicalize()
-                    .is_ok_and(|parent| parent.starts_with(&within))
-            })
-        };
-        if !to.is_absolute() || to.parent().is_none_or(is_within) {
+        // Directories that are not there yet are made, so what counts is where the first that is there leads.
+        let is_plain = to.components().all(|part| part != Component::ParentDir);
+        if !to.is_absolute() || !is_plain || to.parent().is_none() {
             return Err(wrong());
         }
         if to.exists() {
             return Err(SqlError::database_exists(path));
+        }
+        let existing = to.ancestors().find(|above| above.exists()).unwrap_or(to);
+        let within = Path::new(&datadir).canonicalize().map_err(|_| wrong())?;
+        if existing.canonicalize().map_err(|_| wrong())?.starts_with(within) {
+            return Err(SqlError::new(
+                er::PATH_IN_DATADIR,
+                format!("Path is within the current data directory '{path}'"),
+            ));
         }
         let mib_per_s = database.globals().u64("clone_max_data_bandwidth");
         let shown = Cell::new(None);

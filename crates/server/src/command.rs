@@ -17,7 +17,6 @@ const QUIT: u8 = 0x01;
 const INIT_DB: u8 = 0x02;
 const QUERY: u8 = 0x03;
 const FIELD_LIST: u8 = 0x04;
-const SHUTDOWN: u8 = 0x08;
 const STATISTICS: u8 = 0x09;
 const PROCESS_INFO: u8 = 0x0a;
 const PROCESS_KILL: u8 = 0x0c;
@@ -101,7 +100,6 @@ impl Commands {
                 let statement = format!("KILL {}", Fields::new(body).u32()?);
                 session.query(statement.as_bytes(), &mut TextResults::new(channel))?;
             }
-            SHUTDOWN => session.query(b"SHUTDOWN", &mut TextResults::new(channel))?,
             STMT_PREPARE => self.prepare(body, channel, session)?,
             STMT_SEND_LONG_DATA => self.send_long_data(body, session)?,
             STMT_CLOSE => {

@@ -5,7 +5,7 @@
 
 use crate::arguments::Arguments;
 use crate::logger::{self, Format};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     if let Err(e) = rlimit::increase_nofile_limit(u64::MAX) {
         log::warn!("the limit of open files stays as it is: {e}");
     }
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|e| e.to_string())?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(|e| e.to_string())?;
     log_start(&options, &given);
 
     let listening = listening(&options)?;
@@ -113,10 +113,12 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     );
 
     for signal in signals.forever() {
-        if signal != SIGHUP {
+        if !matches!(signal, SIGHUP | SIGUSR1) {
             break;
         }
-        log::logger().flush();
+        if let Err(e) = database.flush_logs() {
+            log::error!("{}", e.message);
+        }
     }
     println!("Stopping.");
     if let Some(status) = &status {
@@ -152,14 +154,12 @@ fn status_page(options: &Options) -> Result<Option<StatusServer>, String> {
 fn start_log(options: &Options, format: Format) -> Result<(), String> {
     let name = options.get("log_error").unwrap_or_default();
     let path = (!matches!(name.as_str(), "" | "stderr")).then(|| options.datadir.join(&name));
-    logger::start(path, format).map_err(|e| format!("cannot write the log (log_error) to {name}: {e}"))
-}
     if let Some(path) = &path {
         refuse_own("log_error", &options.datadir, path)?;
     }
+    logger::start(path, format).map_err(|e| format!("cannot write the log (log_error) to {name}: {e}"))
+}
 
-/// What is set otherwise than it is by default, as it was given.
-fn settings(arguments: &Arguments) -> String {
 /// An error if an option would have something written over the data.
 fn refuse_own(option: &str, datadir: &Path, path: &Path) -> Result<(), String> {
     match is_own(datadir, path) {
@@ -171,6 +171,8 @@ fn refuse_own(option: &str, datadir: &Path, path: &Path) -> Result<(), String> {
     }
 }
 
+/// What is set otherwise than it is by default, as it was given.
+fn settings(arguments: &Arguments) -> String {
     let settings = arguments.options.iter().map(|option| match &option.value {
         Some(value) => format!("{}={value}", option.name),
         None => option.name.clone(),

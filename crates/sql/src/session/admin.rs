@@ -61,7 +61,7 @@ impl Session {
         Ok(Answer::ok())
     }
 
-    /// SHUTDOWN and COM_SHUTDOWN: the server around the database is asked to stop, which ends this session too.
+    /// SHUTDOWN: the server around the database is asked to stop, which ends this session too.
     pub(super) fn shutdown(&mut self) -> Result<Answer> {
         self.state.require_global(Privileges::SHUTDOWN, "SHUTDOWN")?;
         log::info!("Shutdown by {}@{}", self.state.info.user, self.state.info.host);
@@ -200,10 +200,7 @@ impl Session {
             "USER_RESOURCES" => self.state.database.resources.forget(),
             // They hold at once; only under `skip_grant_tables` do they begin to.
             "PRIVILEGES" => self.state.database.accounts.enforce(),
-            "LOGS" | "ERROR" | "GENERAL" | "SLOW" => {
-                log::logger().flush();
-                self.state.database.logs.adopt(self.state.database.globals())?;
-            }
+            "LOGS" | "ERROR" | "GENERAL" | "SLOW" => self.state.database.flush_logs()?,
             "STATUS" => {
                 let database = &self.state.database;
                 database.count_anew(&self.state.process);

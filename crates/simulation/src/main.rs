@@ -5,10 +5,11 @@
 //!     simulate flips [--seeds A..B] …                                      flipped bits, forty a seed
 //!     simulate files [--seeds A..B] …                                      files missing, cut short, exchanged, forty a seed
 //!     simulate faults [--seeds A..B] …                                     a disk that does wrong under clients, no threads
+//!     simulate names [--seeds A..B] …                                      a directory that cannot be synced, descriptors that run out, new directories, long definitions
 //!     simulate sql [--seeds A..B] …                                        power cuts under sessions of SQL
 //!     simulate sql-calls [--seeds A..B] …                                  the n-th call of the disk fails under sessions of SQL
 //!     simulate sabotage [--seconds N]                                      broken builds are found out (feature `sabotage`)
-//!     simulate one cuts|calls|flips|files|faults|sql|sql-calls SEED [--cuts N] [--verbose]      one seed again
+//!     simulate one cuts|calls|flips|files|faults|names|sql|sql-calls SEED [--cuts N] [--verbose]      one seed again
 //!
 //! Each seed runs in a process of its own, so that one that ends in a panic, an abort or a hang is a finding like any other.
 //! A seed that fails prints what is wrong and the command that repeats it, and the exit status is 1.
@@ -22,6 +23,7 @@ mod disk;
 mod faults;
 mod heap;
 mod model;
+mod names;
 mod power;
 mod scheduler;
 mod sql;
@@ -51,7 +53,7 @@ fn main() {
             fix_addresses(&arguments);
             one(what, seed.parse().unwrap_or_else(|_| usage()), &options)
         }
-        [what @ ("cuts" | "calls" | "flips" | "files" | "faults" | "sql" | "sql-calls")] => {
+        [what @ ("cuts" | "calls" | "flips" | "files" | "faults" | "names" | "sql" | "sql-calls")] => {
             std::process::exit(hunt(what, &options))
         }
         ["sabotage"] => std::process::exit(find_sabotage(&options)),
@@ -61,10 +63,12 @@ fn main() {
 
 fn usage() -> ! {
     eprintln!(
-        "usage: simulate cuts|calls|flips|files|faults|sql|sql-calls [--seeds A..B] [--cuts N] [--jobs N] [--seconds N]"
+        "usage: simulate cuts|calls|flips|files|faults|names|sql|sql-calls [--seeds A..B] [--cuts N] [--jobs N] [--seconds N]"
     );
     eprintln!("       simulate sabotage [--seconds N]");
-    eprintln!("       simulate one cuts|calls|flips|files|faults|sql|sql-calls SEED [--cuts N] [--verbose]");
+    eprintln!(
+        "       simulate one cuts|calls|flips|files|faults|names|sql|sql-calls SEED [--cuts N] [--verbose]"
+    );
     std::process::exit(2)
 }
 
@@ -155,8 +159,9 @@ fn one(what: &str, seed: u64, options: &Options) -> ! {
                 shown.cuts, shown.cuts_of_starts, shown.commits, shown.longest_ms
             )
         }),
-        "calls" => calls::run(seed).map(told_of_calls),
-        "sql-calls" => sql_calls::run(seed).map(told_of_calls),
+        "calls" => calls::run(seed).map(|errors| told_of_calls(4, errors)),
+        "sql-calls" => sql_calls::run(seed).map(|errors| told_of_calls(4, errors)),
+        "names" => names::run(seed).map(|errors| told_of_calls(names::RUNS, errors)),
         "flips" => damage::flip_bits(seed).map(told),
         "files" => damage::mix_up_files(seed).map(told),
         "sql" => sql::Run::new(seed).go(options.cuts).map(|shown| {
@@ -188,12 +193,12 @@ fn one(what: &str, seed: u64, options: &Options) -> ! {
     }
 }
 
-fn told_of_calls(errors: calls::Errors) -> String {
+fn told_of_calls(runs: usize, errors: calls::Errors) -> String {
     let told: Vec<String> = errors
         .into_iter()
         .map(|(error, n)| format!("{error} ({n} times)"))
         .collect();
-    format!("4 runs; clients were told: {}", told.join("; "))
+    format!("{runs} runs; clients were told: {}", told.join("; "))
 }
 
 fn told(shown: damage::Shown) -> String {

@@ -43,6 +43,11 @@ fn a_call_that_fails_under_sql_is_an_error_and_loses_nothing() {
 }
 
 #[test]
+fn names_and_definitions_are_whole_and_no_failure_lasts() {
+    print!("{}", passes(&["names", "--seeds", "0..5", "--jobs", "2"]));
+}
+
+#[test]
 fn damage_is_named_or_harmless() {
     print!("{}", passes(&["flips", "--seeds", "1..2"]));
     // A release build flips a bit 73 KB before the end of the log here, which once passed for the end.

@@ -1,4 +1,5 @@
 """Switches: a variable or option that promises something keeps it, or is refused. None does nothing without a word."""
+import signal
 import subprocess
 import tempfile
 import threading
@@ -277,25 +278,157 @@ class Switches:
             assert "fails.sql" in self.started(f"--init-file={failing}")
 
     def case_shutdown(self):
-        for how in ("SHUTDOWN", "COM_SHUTDOWN"):
+        with Server("switches") as server:
+            server.address.execute("CREATE USER app@localhost", "CREATE DATABASE kept")
+            app = Address("127.0.0.1", server.port, "app")
+            with server.address.connect() as connection:
+                connection._execute_command(8, b"")  # COM_SHUTDOWN, which MySQL 9 does not have any more
+                try:
+                    connection._read_packet()
+                except pymysql.err.MySQLError as error:
+                    assert error.args[0] == 1047, error
+                else:
+                    raise AssertionError("COM_SHUTDOWN was done")
+            for address, code in ((app, 1227), (server.address, None)):
+                try:
+                    address.connect().cursor().execute("SHUTDOWN")
+                except pymysql.err.MySQLError as error:
+                    assert error.args[0] == code, error
+                else:
+                    assert code is None, "SHUTDOWN by anybody"
+            assert server.process.wait(30) == 0
+            server.start()
+            assert server.address.execute("SHOW DATABASES LIKE 'kept'") == (("kept",),)
+
+    def case_signals_open_the_logs_anew(self):
+        with tempfile.TemporaryDirectory() as home:
+            home = Path(home)
+            with Server("switches", f"--log-error={home}/log", f"--general-log-file={home}/general", "--general-log=ON") as server:
+                for signal_number, mark in ((signal.SIGUSR1, "first"), (signal.SIGHUP, "second")):
+                    for log in ("log", "general"):
+                        (home / log).rename(home / f"{log}.{mark}")
+                    server.process.send_signal(signal_number)
+                    deadline = time.monotonic() + 20
+                    while not ((home / "log").exists() and (home / "general").exists()):
+                        assert time.monotonic() < deadline and server.is_running(), mark
+                        time.sleep(0.05)
+                    server.address.execute(f"SELECT '{mark}'")
+                    assert mark in (home / "general").read_text()
+                    assert mark not in (home / f"general.{mark}").read_text()
+
+    def case_values_that_are_stored_stop_no_start(self):
+        """Whatever SET PERSIST and PERSIST_ONLY have taken, for every variable: the next start is one."""
+        hostile = ["''", "'/no/such/directory/file'", "'control'", "'redo-0000000099'", "'server-key.pem'", "'%%@,'", "NULL", "-1", "0", "1", "18446744073709551615",
+                   f"'{'x' * 3000}'"]
+        taken = 0
+        for value in hostile:
             with Server("switches") as server:
-                server.address.execute("CREATE USER app@localhost", "CREATE DATABASE kept")
-                app = Address("127.0.0.1", server.port, "app")
-                for address, code in ((app, 1227), (server.address, None)):
-                    connection = address.connect()
-                    try:
-                        if how == "SHUTDOWN":
-                            connection.cursor().execute("SHUTDOWN")
+                with server.address.connect() as connection, connection.cursor() as cursor:
+                    cursor.execute("SELECT VARIABLE_NAME FROM performance_schema.global_variables")
+                    names = [name for (name,) in cursor.fetchall()]
+                    # Those that read files or write them are put in place as well.
+                    files = [name for name in names if name.startswith(("ssl_", "general_log", "slow_query_log", "tls_"))]
+                    for how, name in [("PERSIST", name) for name in files] + [("PERSIST_ONLY", name) for name in names]:
+                        try:
+                            cursor.execute(f"SET {how} `{name}` = {value}")
+                            taken += 1
+                        except pymysql.err.MySQLError as error:
+                            assert error.args[0] in (1105, 1193, 1227, 1228, 1229, 1231, 1232, 1235, 1238, 1272, 1292, 1298, 1115, 1193, 3680, 1064, 1273, 3822, 1621), (how, name, value, error)
+                server.stop()
+                server.start_of_any_kind()
+        assert taken > 1000, taken
+
+    def case_no_log_is_written_over_the_data(self):
+        with Server("switches") as server:
+            for name in ("general_log_file", "slow_query_log_file"):
+                for file in ("control", "./data", "server-key.pem", "redo-0000000099", str(server.datadir / "doublewrite"), "/no/such/directory/log", "", "/tmp"):
+                    for how in ("GLOBAL", "PERSIST"):
+                        try:
+                            server.address.execute(f"SET {how} {name} = '{file}'")
+                        except pymysql.err.MySQLError as error:
+                            assert error.args == (1231, f"Variable '{name}' can't be set to the value of '{file}'"), error
                         else:
-                            connection._execute_command(8, b"")
-                            connection._read_packet()
-                    except pymysql.err.MySQLError as error:
-                        assert error.args[0] == code, error
-                    else:
-                        assert code is None, f"{how} by anybody"
-                assert server.process.wait(30) == 0
+                            raise AssertionError(f"{how} {name} = {file}")
+            # What was stored while its directory was there.
+            gone = server.home / "gone"
+            gone.mkdir()
+            server.address.execute(f"SET PERSIST general_log_file = '{gone}/log'", "SET PERSIST general_log = ON", "SET PERSIST ssl_cert = 'none.pem'", "SET PERSIST ssl_key = 'none.pem'")
+            server.stop()
+            (gone / "log").unlink()
+            gone.rmdir()
+            server.start()
+            assert server.address.execute("SELECT @@general_log, @@ssl_cert") == ((0, "none.pem"),)
+            said = server.output.read_text()
+            assert "for logging" in said and "there is no TLS" in said, said
+            gone.mkdir()
+            server.address.execute("SET GLOBAL general_log = ON", "SELECT 'again'")
+            assert "again" in (gone / "log").read_text()
+            for option in ("--log-error=control", "--pid-file=data", "--log-error=redo-0000000001"):
+                before = (server.datadir / "control").read_bytes()
+                server.stop() if server.is_running() else None
+                done = subprocess.run([binary(), "serve", f"--datadir={server.datadir}", f"--port={free_port()}", option], capture_output=True, text=True, timeout=60)
+                assert done.returncode == 1 and "the server's own" in done.stderr, done
+                assert (server.datadir / "control").read_bytes()[:8] == before[:8]
+            server.start()
+
+    def case_no_copy_is_made_within_the_data(self):
+        with Server("switches") as server:
+            for path, code in ((f"{server.datadir}/none/copy", 3632), (f"{server.datadir}/copy", 3632), (f"{server.datadir}/a/b/c", 3632), (str(server.datadir), 1007),
+                               ("copy", 1525), (f"{server.home}/none/../data/copy", 1525), (f"{server.home}/none/copy", None)):
+                try:
+                    server.address.execute(f"CLONE LOCAL DATA DIRECTORY = '{path}'")
+                except pymysql.err.MySQLError as error:
+                    assert error.args[0] == code, (path, error)
+                else:
+                    assert code is None, path
+            assert (server.home / "none/copy/control").exists()
+
+    def case_a_certificate_that_a_power_cut_has_torn_is_made_again(self):
+        with Server("switches") as server:
+            server.stop()
+            certificate, key = server.datadir / "server-cert.pem", server.datadir / "server-key.pem"
+            for tear in (lambda: certificate.write_bytes(b""), lambda: key.write_bytes(key.read_bytes()[:60]), certificate.unlink, key.unlink):
+                tear()
                 server.start()
-                assert server.address.execute("SHOW DATABASES LIKE 'kept'") == (("kept",),)
+                assert "made again" in server.log_tail(), server.log_tail()
+                with server.address.connect(ssl={"check_hostname": False, "verify_mode": "none"}) as connection, connection.cursor() as cursor:
+                    cursor.execute("SHOW STATUS LIKE 'Ssl_version'")
+                    assert cursor.fetchone()[1].startswith("TLS")
+                server.stop()
+            server.start()
+
+    def case_one_alter_keeps_nobody_waiting(self):
+        """More than 64 indexes, old and new together, are built while nobody uses the table; everybody else goes on."""
+        with Server("switches") as server:
+            columns = [f"c{n}" for n in range(60)]
+            server.address.execute("CREATE DATABASE d", f"CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, {', '.join(f'{c} INT' for c in columns)})",
+                                   f"INSERT INTO d.t ({', '.join(columns)}) WITH RECURSIVE n AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM n WHERE n < 900) "
+                                   f"SELECT {', '.join(['n'] * 60)} FROM n")
+            for _ in range(4):
+                server.address.execute(f"INSERT INTO d.t ({', '.join(columns)}) SELECT {', '.join(columns)} FROM d.t")
+            server.address.execute("ALTER TABLE d.t " + ", ".join(f"ADD INDEX i{c} ({c})" for c in columns[:40]))
+            changes = [f"DROP INDEX i{c}" for c in columns[:30]] + [f"ADD INDEX j{c} ({c})" for c in columns[:30]]
+            done = {}
+
+            def alter() -> None:
+                began = time.monotonic()
+                server.address.execute("ALTER TABLE d.t " + ", ".join(changes))
+                done["took"] = time.monotonic() - began
+
+            thread = threading.Thread(target=alter)
+            thread.start()
+            time.sleep(0.5)
+            longest, rounds = 0.0, 0
+            while thread.is_alive():
+                for statement in ("CREATE USER IF NOT EXISTS a@localhost", "GRANT SELECT ON d.* TO a@localhost", "REVOKE SELECT ON d.* FROM a@localhost", "SET PERSIST max_connect_errors = 77",
+                                  "CREATE TABLE d.other (id INT PRIMARY KEY)", "ALTER TABLE d.other ADD COLUMN v INT, ADD INDEX (v)", "DROP TABLE d.other", "CREATE DATABASE e", "DROP DATABASE e"):
+                    began = time.monotonic()
+                    server.address.execute(statement)
+                    longest = max(longest, time.monotonic() - began)
+                rounds += 1
+            thread.join()
+            assert rounds > 1 and longest < max(1.0, done["took"] / 4), (rounds, longest, done)
+            assert server.address.execute("SELECT COUNT(*) FROM d.t FORCE INDEX (jc3) WHERE c3 > 0") == ((14400,),)
 
     def case_the_way_back_from_a_lost_password(self):
         server = Server("switches")

@@ -75,6 +75,18 @@ class Server:
                 raise ServerFailed(f"the server does not answer after {wait_s} s:\n{self.log_tail()}")
             time.sleep(0.05)
 
+    def start_of_any_kind(self, wait_s: float = 120) -> None:
+        """Starts it and waits until it says that it is ready, whether or not a client may connect with what it was told to be."""
+        said = len(self.output.read_text(errors="replace"))
+        command = [binary(), "serve", f"--datadir={self.datadir}", f"--port={self.port}", f"--socket={self.home / 'tidemark.sock'}", *self.arguments]
+        with open(self.output, "ab") as output:
+            self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=self.home)
+        deadline = time.monotonic() + wait_s
+        while "is ready" not in self.output.read_text(errors="replace")[said:]:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise ServerFailed(f"the server does not start:\n{self.log_tail()}")
+            time.sleep(0.05)
+
     def stop(self, how: int = signal.SIGTERM, wait_s: float = 120) -> int:
         """Asks the server to end and returns its exit status."""
         self.process.send_signal(how)

@@ -7,8 +7,9 @@ use common::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
-use tidemark_engine::disk::Disk;
-use tidemark_engine::disk::sim::SimDisk;
+use std::time::Duration;
+use tidemark_engine::disk::sim::{Faults, SimDisk};
+use tidemark_engine::disk::{Access, Disk};
 use tidemark_engine::*;
 
 const ACCOUNTS: i64 = 400;
@@ -249,4 +250,50 @@ fn a_damaged_page_is_not_copied() {
     let to: Arc<dyn Disk> = Arc::new(SimDisk::new(2));
     let error = engine.back_up_to(&to, 0, &|_| Ok(())).unwrap_err();
     assert!(error.to_string().contains(&format!("page {damaged}")), "{error}");
+}
+
+/// What is left of an archive's description by a power cut; and an archive that does not return from a sync while the log grows to
+/// several times its capacity.
+#[test]
+fn an_archive_that_is_torn_is_begun_again_and_one_that_hangs_is_given_up() {
+    let (disk, archive) = (SimDisk::new(1), SimDisk::new(2));
+    let torn = archive.open("archive", true, Access::Buffered).unwrap();
+    torn.write_at(b"id 12\nsegment_bytes 65536\nfrom 4", 0).unwrap();
+    let mut config = config(&disk);
+    config.log_archive = Some(Arc::new(archive.clone()));
+    let engine = Engine::open(config).unwrap();
+    let table = create(&engine, &schema());
+    let mut text = [0; 200];
+    archive
+        .open("archive", false, Access::Buffered)
+        .unwrap()
+        .read_at(&mut text, 0)
+        .unwrap();
+    assert!(!text.starts_with(b"id 12\n"));
+    archive.set_faults(Faults {
+        sync_takes: Duration::from_secs(15),
+        ..Faults::default()
+    });
+    let capacity = engine.status().log_capacity_bytes;
+    let mut rows = 0..;
+    let mut most = 0;
+    while engine.status().archive_behind_bytes <= 5 * capacity {
+        let mut txn = begin(&engine, Isolation::ReadCommitted);
+        for id in rows.by_ref().take(100) {
+            let row = Row::new(id, 1, &"x".repeat(3000));
+            table.insert(&mut txn, &row.datums()).unwrap();
+        }
+        txn.commit().unwrap();
+        most = most.max(engine.status().log_files_bytes);
+    }
+    assert!(most > 3 * capacity, "the log was kept for it: {most}");
+    for _ in 0..100 {
+        std::thread::sleep(Duration::from_millis(50));
+        if engine.status().log_files_bytes < 3 * capacity {
+            break;
+        }
+    }
+    let kept = engine.status().log_files_bytes;
+    assert!(kept < 3 * capacity, "of {most} bytes {kept} are kept");
+    archive.set_faults(Faults::default());
 }

@@ -5,6 +5,7 @@
 //! | `tidemark-purge` | rounds of purge; each second what could not be rolled back is tried again, and scratch space given back |
 //! | `tidemark-reclaim` | frees dropped trees, sweeps after a crash (`purge::reclaim`) |
 //! | `tidemark-flush` | flushes the log for those that have not waited for it |
+//! | `tidemark-counters` | stores auto-increment counters that have moved |
 //! | `tidemark-clock` | notes which position of the log belongs to which moment |
 //! | `tidemark-scrub` | verifies pages on the disk |
 //! | `tidemark-archive` | copies the log, if it is archived |
@@ -30,6 +31,8 @@ use std::time::{Duration, Instant};
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// How often the archive of the log is brought up to date.
 const ARCHIVE_EVERY: Duration = Duration::from_secs(1);
+/// How often auto-increment counters are stored.
+const SETTLE_EVERY: Duration = Duration::from_secs(1);
 /// How often it is said that it cannot be.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
 /// How long after a panic a background thread's work is begun again.
@@ -65,6 +68,9 @@ impl Background {
         if level < FROZEN {
             let every_ms = background.flush_every_ms.clone();
             background.spawn("tidemark-flush", move |core| flush_the_log(core, &every_ms))?;
+        }
+        if !core.kernel.read_only {
+            background.spawn("tidemark-counters", store_counters)?;
         }
         background.spawn("tidemark-clock", watch_the_clock)?;
         let scrub = scrub.clone();
@@ -144,6 +150,14 @@ fn watch_the_clock(core: &Core) {
     while !core.background.is_stopped() {
         core.kernel.mvcc.sample_tide();
         park_timeout(SAMPLE_EVERY);
+    }
+}
+
+/// Keeps the log that counters need short: what has moved is stored once a second, and whenever a checkpoint could free more.
+fn store_counters(core: &Core) {
+    while !core.background.is_stopped() {
+        report("storing auto-increment counters", core.settle_counters());
+        core.settling.wait(SETTLE_EVERY);
     }
 }
 

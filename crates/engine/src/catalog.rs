@@ -5,7 +5,7 @@
 //!  02 | space 00 00 | key, escaped 00 00 → meta data of the floor above
 //!  03 01 | index id u64                  → garbage: a tree to free
 //!  03 02 | page u32                      → garbage: a chain to free
-//!  04 | table id u64                     → auto-increment: the counter is not above this
+//!  04 | table id u64                     → auto-increment: the counter, from where on notes count (`table/state.rs`)
 //!  05                                    → the next table id, the next index id
 //! ```
 //!
@@ -22,7 +22,7 @@ use crate::lock::Interrupt;
 use crate::schema::Shape;
 use crate::store::Store;
 use crate::system_tree::{SystemTree, chunk_key, damaged};
-use crate::table::{Collator, Table, TableState};
+use crate::table::{Collator, Counters, StoredCounter, Table, TableState};
 use crate::tree::Tree;
 use crate::txn::Txn;
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
@@ -65,6 +65,8 @@ pub(crate) struct Catalog {
     tables: RwLock<HashMap<TableId, Arc<Table>>>,
     /// The definitions of the temporary tables among them, which are stored nowhere.
     temporary: Mutex<HashMap<TableId, Definition>>,
+    /// Of the tables that are stored.
+    pub counters: Arc<Counters>,
     /// Held exclusively while a change of definitions becomes visible.
     pub committing: RwLock<()>,
     next_table: AtomicU64,
@@ -157,6 +159,7 @@ impl Catalog {
             store,
             tables: RwLock::new(HashMap::new()),
             temporary: Mutex::default(),
+            counters: Arc::default(),
             committing: RwLock::new(()),
             next_table: AtomicU64::new(1),
             next_index: AtomicU64::new(FIRST_INDEX),
@@ -219,16 +222,14 @@ impl Catalog {
             Some(state) => state,
             None => {
                 let key = auto_increment_key(id);
-                let counter = self
-                    .system
-                    .read(&key)?
-                    .and_then(|b| ByteReader(&b).u64())
-                    .unwrap_or(1);
-                Arc::new(TableState::new(
+                let stored = self.system.read(&key)?;
+                let stored = stored.and_then(|bytes| StoredCounter::decode(&bytes));
+                TableState::new(
                     self.system.tree().clone(),
                     chunk_key(&key, 0),
-                    counter,
-                ))
+                    stored.unwrap_or(StoredCounter::NEW),
+                    self.counters.clone(),
+                )
             }
         };
         Ok(Arc::new(Table::new(
@@ -269,12 +270,16 @@ impl Catalog {
     /// Replaces the open table of this id; `None` closes it.
     pub fn replace_table(&self, id: TableId, table: Option<Arc<Table>>) {
         let mut tables = self.tables.write();
+        let is_dropped = table.is_none();
         let old = match table {
             Some(table) => tables.insert(id, table),
             None => tables.remove(&id),
         };
         if let Some(old) = old {
             old.close();
+            if is_dropped {
+                old.state.forget();
+            }
         }
     }
 

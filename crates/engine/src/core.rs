@@ -3,13 +3,13 @@
 
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
-use crate::ids::TableId;
+use crate::ids::{Lsn, TableId};
 use crate::kernel::Kernel;
 use crate::lock::{Locks, Owner};
 use crate::progress::Watcher;
 use crate::txn::TxnContext;
 use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The superblock's slot that says whether a sweep is due.
@@ -29,6 +29,12 @@ pub(crate) struct Core {
     pub reclaim: Bell,
     /// Is told of work in the background that takes long.
     pub watcher: Watcher,
+    /// Rung when the log would be freed but for counters that are to be stored first.
+    pub settling: Bell,
+    /// From here on notes in the log carry counters that may not be stored.
+    settled_from: AtomicU64,
+    /// From where on they will, once the log is durable up to there.
+    settled_next: Mutex<Option<(Lsn, Lsn)>>,
     /// Transactions whose rollback failed and whose handle is gone.
     pub unfinished: Mutex<Vec<TxnContext>>,
     /// A purge task was lost: the next start sweeps all trees.
@@ -43,6 +49,9 @@ impl Core {
             background: Bell::default(),
             reclaim: Bell::default(),
             watcher: Watcher::default(),
+            settling: Bell::default(),
+            settled_from: AtomicU64::new(0),
+            settled_next: Mutex::new(None),
             unfinished: Mutex::new(Vec::new()),
             tasks_lost: AtomicBool::new(false),
         }
@@ -52,6 +61,45 @@ impl Core {
     pub fn stop_background(&self) {
         self.background.stop();
         self.reclaim.ring();
+        self.settling.ring();
+    }
+
+    /// Stores the auto-increment counters that have moved, and lets go of the log before the last time that this was done. What
+    /// was stored then must be durable by now.
+    pub fn settle_counters(&self) -> Result<()> {
+        let log = self.kernel.store.log();
+        let mut next = self.settled_next.lock();
+        if let Some((from, end)) = *next {
+            if log.flushed() < end {
+                log.flush_all()?;
+            }
+            self.settled_from.store(from.0, Ordering::Release);
+            *next = None;
+        }
+        let from = log.tail();
+        let visible = self.catalog.committing.read();
+        let end = self.catalog.counters.settle()?;
+        drop(visible);
+        *next = Some((from, end.unwrap_or(Lsn::ZERO)));
+        if end.is_none() {
+            self.settled_from.store(from.0, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// The log is needed from here on for counters.
+    pub fn settled_from(&self) -> Lsn {
+        Lsn(self.settled_from.load(Ordering::Acquire))
+    }
+
+    /// Stores all counters as they are, at a clean stop: no log is needed for them any more.
+    pub fn settle_all_counters(&self) -> Result<()> {
+        for table in self.catalog.tables() {
+            table.state.settle()?;
+        }
+        let tail = self.kernel.store.log().tail();
+        self.settled_from.store(tail.0, Ordering::Release);
+        Ok(())
     }
 
     /// [`Error::LockWaitTimeout`] if a transaction that could not be rolled back has locked the table.

@@ -2,6 +2,7 @@
 
 use crate::background::Background;
 use crate::build::OnlineBuild;
+use crate::carried::Carried;
 use crate::catalog::{Catalog, Patience};
 use crate::core::{Core, FROZEN, NO_PURGE};
 use crate::ddl::{Ddl, TABLE_NAMES};
@@ -27,6 +28,7 @@ use crate::transaction::{self, Transaction};
 use crate::tree;
 use crate::undo;
 use crate::{Event, tally};
+use parking_lot::Mutex;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -260,6 +262,7 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
         true => Arc::new(Overlay::new(disk)),
         false => disk,
     };
+    let carried = Arc::new(Mutex::new(Carried::default()));
     let store_config = StoreConfig {
         create: create && config.force_recovery == 0,
         force_recovery: config.force_recovery,
@@ -275,6 +278,10 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
         },
         max_dirty_pages_pct: config.max_dirty_pages_pct,
         log_archive: config.log_archive.clone().filter(|_| !is_frozen),
+        on_note: Some(Arc::new({
+            let carried = carried.clone();
+            move |lsn, note| carried.lock().add(lsn, note)
+        })),
         ..StoreConfig::new(disk)
     };
     let (store, mut recovered) = Store::open(store_config, ops())?;
@@ -290,6 +297,11 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
     } else {
         core.catalog.load()?;
     }
+    for (table, carried) in carried.lock().tables() {
+        if let Ok(table) = core.catalog.table(table) {
+            table.state.recover(carried);
+        }
+    }
     if config.force_recovery < NO_PURGE {
         purge::reclaim_chains(&core)?;
     }
@@ -301,8 +313,11 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
         let core = hook.upgrade()?;
         // In this order: a transaction that is not among the writers yet will take an id that is not below `next_txn`.
         let next_txn = core.kernel.mvcc.txns.next();
+        let oldest = core.kernel.mvcc.writers.oldest().unwrap_or(Lsn::MAX);
+        // For the next checkpoint.
+        core.settling.ring();
         Some(Retain {
-            oldest: core.kernel.mvcc.writers.oldest().unwrap_or(Lsn::MAX),
+            oldest: oldest.min(core.settled_from()),
             next_txn,
         })
     });
@@ -388,9 +403,7 @@ impl Engine {
             // Old views are still open: what they kept from being purged is for the next start.
             self.core.set_needs_sweep(true)?;
         }
-        for table in self.core.catalog.tables() {
-            table.state.settle()?;
-        }
+        self.core.settle_all_counters()?;
         Ok(self.core.kernel.store.shutdown()?)
     }
 

@@ -93,6 +93,7 @@ mod background;
 mod backup;
 mod build;
 mod bytes;
+mod carried;
 mod catalog;
 mod check;
 mod core;

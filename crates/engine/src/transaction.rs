@@ -9,7 +9,7 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::ids::{Isolation, Lsn, TxnId};
+use crate::ids::{Isolation, Lsn, TableId, TxnId};
 use crate::kernel::Kernel;
 use crate::lock::{Interrupt, LockMode, LockWait, LockWaitInfo};
 use crate::log::TxnNote;
@@ -57,6 +57,12 @@ impl Transaction {
     pub(crate) fn new(core: Arc<Core>) -> Transaction {
         let context = TxnContext::new(&core.kernel);
         Transaction { core, context }
+    }
+
+    /// Says that a value which brings the table's auto-increment counter to `next` will be observed once the row inserted next is
+    /// in: the row's own record carries that, so that no other need.
+    pub fn carry_counter(&mut self, table: TableId, next: u64) {
+        self.context.buffers.counter = Some((table, next));
     }
 
     /// The transaction and the kernel it runs in, for one call.

@@ -172,7 +172,7 @@ impl Undoer<'_> {
             _ => undo_bytes_of(place),
         };
         match undo {
-            Undo::Insert { table, key } => match self.core.catalog.table(table) {
+            Undo::Insert { table, key, .. } => match self.core.catalog.table(table) {
                 Ok(table) => self.undo_insert(&table, key, clr)?,
                 Err(_) => self.skip(clr)?,
             },

@@ -67,7 +67,7 @@ pub(crate) use index::Index;
 pub(crate) use locking::key_behind;
 pub(crate) use outside::{Outside, first_page};
 pub(crate) use row::stored_value;
-pub(crate) use state::TableState;
+pub(crate) use state::{Counters, StoredCounter, TableState};
 pub(crate) use usage::{Change, Usage};
 
 use crate::error::{Error, Result};

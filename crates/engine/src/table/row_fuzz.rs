@@ -184,7 +184,16 @@ fn undo_notes_of_any_bytes() {
     };
     let (table, key) = (crate::ids::TableId(3), &b"key"[..]);
     let corpus = Corpus::new("undo")
-        .input(note(Undo::Insert { table, key }))
+        .input(note(Undo::Insert {
+            table,
+            counter: 0,
+            key,
+        }))
+        .input(note(Undo::Insert {
+            table,
+            counter: 300,
+            key,
+        }))
         .input(note(Undo::Replace {
             table,
             key,

@@ -1,43 +1,136 @@
 //! What a table keeps while its definition changes: the auto-increment counter and the hidden row ids.
 //!
-//! The counter is ahead in memory; the catalog holds a value that it has not reached, moved on in steps, so that a crash
-//! loses at most a step of values and never gives one twice. A temporary table ends with the engine, and so its counter is in
-//! memory alone.
+//! *The counter* is in memory, and survives a crash in two parts. The note of each insert carries what the counter was
+//! then, and once a second the counters that have moved are stored in the catalog ([`Counters`]); the log is kept and read
+//! again from the last time that this was done. So after a crash the counter is the stored one, or the highest that a note
+//! behind it carries: nothing is written for a value that is given out, and none is passed over. A counter that is set is
+//! stored at once, with the position in the log from which on notes count, since it may have been set lower.
+//!
+//! A value that was observed but that no note carries, such as that of an UPDATE, is stored at once, too. A temporary table
+//! ends with the engine, and so its counter is in memory alone.
 
+use crate::bytes::ByteReader;
 use crate::error::{Error, Result};
+use crate::ids::Lsn;
 use crate::tree::Tree;
 use parking_lot::Mutex;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
-/// How far the stored value runs ahead.
-const STEP: u64 = 128;
+/// The counters that have moved since they were stored last.
+#[derive(Default)]
+pub(crate) struct Counters {
+    moved: Mutex<Vec<Weak<TableState>>>,
+}
+
+impl Counters {
+    /// Stores those that have moved. Returns where the last record of that ends; `None` if there were none. Changes of
+    /// definitions are kept from becoming visible meanwhile by the caller.
+    pub fn settle(&self) -> Result<Option<Lsn>> {
+        let mut end = None;
+        let moved = std::mem::take(&mut *self.moved.lock());
+        for (n, state) in moved.iter().enumerate() {
+            let Some(state) = state.upgrade() else { continue };
+            match state.settle_now() {
+                Ok(stored) => end = end.max(stored),
+                Err(error) => {
+                    self.moved.lock().extend(moved[n..].iter().cloned());
+                    return Err(error);
+                }
+            }
+        }
+        Ok(end)
+    }
+}
+
+/// Where the catalog holds a counter.
+struct Place {
+    catalog: Tree,
+    key: Vec<u8>,
+    counters: Arc<Counters>,
+    me: Weak<TableState>,
+}
+
+/// A counter as the catalog has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StoredCounter {
+    pub counter: u64,
+    /// What notes before this position carry does not count: the counter was set then.
+    pub since: Lsn,
+}
+
+impl StoredCounter {
+    /// That of a table of which nothing is stored.
+    pub const NEW: StoredCounter = StoredCounter {
+        counter: 1,
+        since: Lsn::ZERO,
+    };
+
+    /// `None` if the bytes are not one.
+    pub fn decode(bytes: &[u8]) -> Option<StoredCounter> {
+        let mut r = ByteReader(bytes);
+        Some(StoredCounter {
+            counter: r.u64()?,
+            since: Lsn(r.u64().unwrap_or(0)),
+        })
+    }
+
+    fn encode(self) -> Vec<u8> {
+        let mut bytes = self.counter.to_le_bytes().to_vec();
+        if self.since > Lsn::ZERO {
+            bytes.extend(self.since.0.to_le_bytes());
+        }
+        bytes
+    }
+}
 
 pub(crate) struct TableState {
-    /// Where the catalog holds the counter: the tree and the key. `None`: it does not.
-    place: Option<(Tree, Vec<u8>)>,
+    /// `None`: the catalog does not hold the counter.
+    place: Option<Place>,
     /// The next value to give.
     next: AtomicU64,
-    /// The counter in the catalog is this; held to change either.
-    stored: Mutex<u64>,
+    /// The highest counter that a note carries.
+    carried: AtomicU64,
+    /// The counter in the catalog; held to change it or `next`.
+    stored: Mutex<StoredCounter>,
+    /// It is among those that have moved.
+    has_moved: AtomicBool,
+    /// The table was dropped.
+    is_gone: AtomicBool,
     next_row_id: OnceLock<AtomicU64>,
 }
 
 impl TableState {
-    pub fn new(catalog: Tree, key: Vec<u8>, counter: u64) -> TableState {
-        TableState::at(Some((catalog, key)), counter)
+    pub fn new(
+        catalog: Tree,
+        key: Vec<u8>,
+        stored: StoredCounter,
+        counters: Arc<Counters>,
+    ) -> Arc<TableState> {
+        Arc::new_cyclic(|me| {
+            let place = Place {
+                catalog,
+                key,
+                counters,
+                me: me.clone(),
+            };
+            TableState::at(Some(place), stored)
+        })
     }
 
     /// Of a temporary table.
     pub fn in_memory() -> TableState {
-        TableState::at(None, 1)
+        TableState::at(None, StoredCounter::NEW)
     }
 
-    fn at(place: Option<(Tree, Vec<u8>)>, counter: u64) -> TableState {
+    fn at(place: Option<Place>, stored: StoredCounter) -> TableState {
         TableState {
             place,
-            next: AtomicU64::new(counter),
-            stored: Mutex::new(counter),
+            next: AtomicU64::new(stored.counter),
+            carried: AtomicU64::new(stored.counter),
+            stored: Mutex::new(stored),
+            has_moved: AtomicBool::new(false),
+            is_gone: AtomicBool::new(false),
             next_row_id: OnceLock::new(),
         }
     }
@@ -46,9 +139,25 @@ impl TableState {
         self.next.load(Ordering::Acquire)
     }
 
+    /// What the note of an insert is to carry, in the log before the row is committed: the counter, or, if that is higher,
+    /// what it will be when the row's own value is observed. 0: nothing.
+    pub fn carry(&self, observed: u64) -> u64 {
+        let next = self.peek().max(observed);
+        if self.place.is_none() || next <= 1 {
+            return 0;
+        }
+        if next > self.carried.load(Ordering::Relaxed) {
+            // Before the note is in the log: whoever stores counters from now on stores this one.
+            self.carried.fetch_max(next, Ordering::SeqCst);
+            self.note_move();
+        }
+        next
+    }
+
     /// The first of `n` values, `step` apart and congruent to `offset` modulo `step`.
     pub fn reserve(&self, n: u64, step: u64, offset: u64) -> Result<u64> {
-        self.reserve_in(&mut self.stored.lock(), n, step, offset)
+        let _stored = self.stored.lock();
+        self.reserve_in(n, step, offset)
     }
 
     /// Like [`Self::reserve`], but `None` if `taken` returns true. No value is reserved between that call and this
@@ -60,11 +169,11 @@ impl TableState {
         step: u64,
         offset: u64,
     ) -> Result<Option<u64>> {
-        let mut stored = self.stored.lock();
+        let _stored = self.stored.lock();
         if taken() {
             return Ok(None);
         }
-        self.reserve_in(&mut stored, n, step, offset).map(Some)
+        self.reserve_in(n, step, offset).map(Some)
     }
 
     /// The value that would be reserved now.
@@ -84,7 +193,7 @@ impl TableState {
         first.ok_or(Error::AutoIncrementExhausted)
     }
 
-    fn reserve_in(&self, stored: &mut u64, n: u64, step: u64, offset: u64) -> Result<u64> {
+    fn reserve_in(&self, n: u64, step: u64, offset: u64) -> Result<u64> {
         let first = self.next_value(step, offset)?;
         let step = step.max(1);
         let after = n
@@ -92,8 +201,8 @@ impl TableState {
             .checked_mul(step)
             .and_then(|width| first.checked_add(width))
             .ok_or(Error::AutoIncrementExhausted)?;
-        self.store_above(stored, after)?;
         self.next.store(after, Ordering::Release);
+        self.note_move();
         Ok(first)
     }
 
@@ -115,44 +224,94 @@ impl TableState {
             return Ok(false);
         }
         let next = value.saturating_add(1);
-        self.store_above(&mut stored, next)?;
+        if next > self.carried.load(Ordering::Acquire) {
+            self.put(&mut stored, next)?;
+        }
         self.next.store(next, Ordering::Release);
+        self.note_move();
         Ok(true)
     }
 
+    /// Sets the counter, and stores it. The caller keeps others from inserting.
     pub fn set(&self, value: u64) -> Result<()> {
+        let value = value.max(1);
         let mut stored = self.stored.lock();
-        self.put(value.max(1))?;
-        *stored = value.max(1);
-        self.next.store(value.max(1), Ordering::Release);
+        if let Some(place) = &self.place {
+            stored.since = place.catalog.store().log().tail();
+        }
+        self.put(&mut stored, value)?;
+        self.next.store(value, Ordering::Release);
+        self.carried.store(value, Ordering::Release);
         Ok(())
+    }
+
+    /// After a crash: `carried` are positions of notes, in order, and the counter that each carries, which is higher than those
+    /// that follow.
+    pub fn recover(&self, carried: &[(Lsn, u64)]) {
+        let stored = self.stored.lock();
+        let after = carried.iter().find(|(lsn, _)| *lsn >= stored.since);
+        if let Some(&(_, counter)) = after
+            && counter > self.peek()
+        {
+            self.next.store(counter, Ordering::Release);
+            self.note_move();
+        }
     }
 
     /// Stores the counter as it is, so that a clean stop loses nothing.
     pub fn settle(&self) -> Result<()> {
         let mut stored = self.stored.lock();
         let next = self.peek();
-        if *stored != next {
-            self.put(next)?;
-            *stored = next;
+        match stored.counter == next {
+            true => Ok(()),
+            false => self.put(&mut stored, next),
         }
+    }
+
+    /// Stores the counter for a crash that may come, with what notes carry that are in the log already. Returns where the
+    /// record of that ends.
+    fn settle_now(&self) -> Result<Option<Lsn>> {
+        let mut stored = self.stored.lock();
+        // Before the values are read: one that moves now is found by the next round.
+        self.has_moved.store(false, Ordering::SeqCst);
+        let next = self.peek().max(self.carried.load(Ordering::SeqCst));
+        let Some(place) = &self.place else { return Ok(None) };
+        if next == stored.counter || self.is_gone.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        let new = StoredCounter {
+            counter: next,
+            ..*stored
+        };
+        // It may use what is kept for undoing: until it is done, the log cannot be freed.
+        let put = place.catalog.urgent().put(&place.key, &new.encode());
+        let lsn = put.inspect_err(|_| self.has_moved.store(true, Ordering::SeqCst))?;
+        *stored = new;
+        Ok(Some(lsn.end))
+    }
+
+    /// The table was dropped: nothing is stored of it any more.
+    pub fn forget(&self) {
+        self.is_gone.store(true, Ordering::Release);
+    }
+
+    fn put(&self, stored: &mut StoredCounter, counter: u64) -> Result<()> {
+        let new = StoredCounter { counter, ..*stored };
+        if let Some(place) = &self.place {
+            place.catalog.put(&place.key, &new.encode())?;
+        }
+        *stored = new;
         Ok(())
     }
 
-    fn put(&self, counter: u64) -> Result<()> {
-        if let Some((catalog, key)) = &self.place {
-            catalog.put(key, &counter.to_le_bytes())?;
+    #[inline]
+    fn note_move(&self) {
+        if let Some(place) = &self.place
+            && !self.has_moved.load(Ordering::SeqCst)
+            && !self.has_moved.swap(true, Ordering::SeqCst)
+        {
+            place.counters.moved.lock().push(place.me.clone());
         }
-        Ok(())
-    }
-
-    fn store_above(&self, stored: &mut u64, next: u64) -> Result<()> {
-        if next > *stored {
-            let ahead = next.saturating_add(STEP);
-            self.put(ahead)?;
-            *stored = ahead;
-        }
-        Ok(())
     }
 
     /// The next hidden row id; `last` finds the highest there is, the first time.
@@ -165,5 +324,41 @@ impl TableState {
             }
         };
         Ok(next.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_stored_with_the_position_at_which_it_was_set() {
+        for (counter, since) in [(1, 0), (77, 0), (5, 4096)] {
+            let stored = StoredCounter {
+                counter,
+                since: Lsn(since),
+            };
+            let bytes = stored.encode();
+            assert_eq!(bytes.len(), if since > 0 { 16 } else { 8 });
+            assert_eq!(StoredCounter::decode(&bytes), Some(stored));
+        }
+        assert_eq!(StoredCounter::decode(&[0; 7]), None);
+    }
+
+    #[test]
+    fn notes_from_before_the_counter_was_set_do_not_count() {
+        let state = TableState::at(
+            None,
+            StoredCounter {
+                counter: 5,
+                since: Lsn(100),
+            },
+        );
+        state.recover(&[(Lsn(50), 900)]);
+        assert_eq!(state.peek(), 5);
+        state.recover(&[(Lsn(50), 900), (Lsn(100), 8), (Lsn(120), 7)]);
+        assert_eq!(state.peek(), 8);
+        state.recover(&[(Lsn(130), 6)]);
+        assert_eq!(state.peek(), 8);
     }
 }

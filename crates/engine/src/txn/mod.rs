@@ -15,7 +15,7 @@
 
 mod note;
 
-pub(crate) use note::{Undo, difference, restore};
+pub(crate) use note::{Undo, carried_counter, difference, restore};
 
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, Isolation, Lsn, PAGE_SIZE, PageId, TableId, TxnId};
@@ -93,6 +93,10 @@ pub(crate) struct Buffers {
     pub version: Vec<u8>,
     /// The key behind the one that is inserted.
     pub next: Vec<u8>,
+    /// What the counter of a table will be above once its next row is in: see [`Transaction::carry_counter`].
+    ///
+    /// [`Transaction::carry_counter`]: crate::Transaction::carry_counter
+    pub counter: Option<(TableId, u64)>,
     pub row: RowBuf,
 }
 

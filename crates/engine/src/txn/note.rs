@@ -7,6 +7,7 @@
 //!  3 | page u32                                          a page was written for an outside column: free it
 //!  4 | key | nothing                                     a key of the system tree: remove it
 //!  5 | key | before                                      a key of the system tree: give it its old value
+//!  6 | table u64 | counter u64 | key                     an insert that carries the table's auto-increment counter
 //!  byte strings have their length, u16, before them
 //! ```
 //!
@@ -15,11 +16,18 @@
 use crate::bytes::ByteReader;
 use crate::ids::{PageId, TableId};
 
+/// The first byte of an insert's note that carries a counter.
+const INSERT_COUNTED: u8 = 6;
+
 /// How to undo one change. The secondary entries are not in it: they follow from the rows before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Undo<'a> {
-    /// Remove the clustered entry of this key.
-    Insert { table: TableId, key: &'a [u8] },
+    /// Remove the clustered entry of this key. `counter` is the table's auto-increment counter, which is not undone; 0: none.
+    Insert {
+        table: TableId,
+        counter: u64,
+        key: &'a [u8],
+    },
     /// Give the clustered entry its old value: the first `front` and the last `back` bytes are those of the new one.
     Replace {
         table: TableId,
@@ -41,9 +49,12 @@ impl<'a> Undo<'a> {
             out.extend(bytes);
         }
         match *self {
-            Undo::Insert { table, key } => {
-                out.push(1);
+            Undo::Insert { table, counter, key } => {
+                out.push(if counter > 0 { INSERT_COUNTED } else { 1 });
                 out.extend(table.0.to_le_bytes());
+                if counter > 0 {
+                    out.extend(counter.to_le_bytes());
+                }
                 sized(key, out);
             }
             Undo::Replace {
@@ -83,6 +94,12 @@ impl<'a> Undo<'a> {
         Some(match r.u8()? {
             1 => Undo::Insert {
                 table: TableId(r.u64()?),
+                counter: 0,
+                key: sized(&mut r)?,
+            },
+            INSERT_COUNTED => Undo::Insert {
+                table: TableId(r.u64()?),
+                counter: r.u64()?,
                 key: sized(&mut r)?,
             },
             2 => Undo::Replace {
@@ -105,6 +122,15 @@ impl<'a> Undo<'a> {
             },
             _ => return None,
         })
+    }
+}
+
+/// The table and the counter that a note carries; `None`: it carries none.
+pub(crate) fn carried_counter(note: &[u8]) -> Option<(TableId, u64)> {
+    let mut r = ByteReader(note);
+    match r.u8()? {
+        INSERT_COUNTED => Some((TableId(r.u64()?), r.u64()?)),
+        _ => None,
     }
 }
 
@@ -158,6 +184,12 @@ mod tests {
         for undo in [
             Undo::Insert {
                 table: TableId(7),
+                counter: 0,
+                key: b"key",
+            },
+            Undo::Insert {
+                table: TableId(7),
+                counter: 1 << 40,
                 key: b"key",
             },
             Undo::Replace {

@@ -93,7 +93,12 @@ pub struct StoreConfig {
     pub force_recovery: u8,
     /// Where the log is kept beyond checkpoints, if anywhere; see [`Store::archive_log`].
     pub log_archive: Option<Arc<dyn Disk>>,
+    /// Is shown the position and the payload of each undo note in the log that a start reads.
+    pub on_note: Option<NoteReader>,
 }
+
+/// See [`StoreConfig::on_note`].
+pub type NoteReader = Arc<dyn Fn(Lsn, &[u8]) + Send + Sync>;
 
 impl StoreConfig {
     /// The defaults: a pool of 128 MiB, a log of 100 MiB behind a buffer of 16 MiB, durable commits, direct access; a log that
@@ -111,6 +116,7 @@ impl StoreConfig {
             max_dirty_pages_pct: 90.0,
             force_recovery: 0,
             log_archive: None,
+            on_note: None,
         }
     }
 }

@@ -10,6 +10,7 @@
 //! A new start writes a new epoch into the control file before it writes to the log, so that records left behind the end
 //! found now can never be taken for a continuation of what comes. After Mohan et al., *ARIES*, 1992.
 
+use super::NoteReader;
 use super::redo::{Stretch, Stretches};
 use crate::error::Result;
 use crate::ids::{Lsn, TxnId};
@@ -54,11 +55,13 @@ pub(super) struct Analysis {
     pub stretches: Vec<Stretch>,
 }
 
-/// Reads the log to its end; fills in the losers, the end and the next transaction id. `stretches` begin where redo will.
+/// Reads the log to its end; fills in the losers, the end and the next transaction id. `stretches` begin where redo will; undo notes
+/// are shown to `on_note`.
 pub(super) fn analyse(
     reader: &mut Reader<'_>,
     mut stretches: Stretches,
     recovered: &mut Recovered,
+    on_note: Option<&NoteReader>,
 ) -> Result<Analysis> {
     let mut open: HashMap<TxnId, Loser> = HashMap::new();
     let mut durable = Lsn::ZERO;
@@ -79,7 +82,12 @@ pub(super) fn analyse(
                 .undo_from = lsn;
         };
         match note {
-            TxnNote::Undo { .. } => undo_from(record.lsn),
+            TxnNote::Undo { payload, .. } => {
+                undo_from(record.lsn);
+                if let Some(on_note) = on_note {
+                    on_note(record.lsn, payload);
+                }
+            }
             TxnNote::Clr { undo_next, .. } => undo_from(undo_next),
             TxnNote::Commit { .. } | TxnNote::RolledBack { .. } => {
                 open.remove(&txn);

@@ -82,7 +82,7 @@ impl Found {
         files::check_log(&segments, &control)?;
         let mut reader = segments.reader(control.scan_from).not_before(control.scan_epoch);
         let stretches = Stretches::new(control.redo_from, config.pool_pages);
-        let analysis = recovery::analyse(&mut reader, stretches, &mut recovered)?;
+        let analysis = recovery::analyse(&mut reader, stretches, &mut recovered, config.on_note.as_ref())?;
         files::check_whole(&segments, &control, recovered.end)?;
         let checkpoint = DurableProof {
             lsn: control.durable,

@@ -6,6 +6,7 @@ mod failing_disk;
 mod foreign_keys;
 mod histograms;
 mod json_table;
+mod kept;
 mod online;
 mod plans;
 mod shapes;

@@ -38,6 +38,7 @@ impl Writer<'_, '_> {
         let mut value = std::mem::take(&mut self.txn.buffers.value);
         let done = self.insert_with_buffers(row, lock, &[], &mut key, &mut value);
         (self.txn.buffers.key, self.txn.buffers.value) = (key, value);
+        self.txn.buffers.counter = None;
         done
     }
 
@@ -151,8 +152,14 @@ impl Writer<'_, '_> {
                     self.table.check_not_buried(self.txn, key)?;
                     value[9..17].fill(0);
                     self.txn.buffers.note.clear();
+                    let observed = self
+                        .txn
+                        .buffers
+                        .counter
+                        .filter(|(table, _)| *table == self.table.id);
                     Undo::Insert {
                         table: self.table.id,
+                        counter: self.table.state.carry(observed.map_or(0, |(_, next)| next)),
                         key,
                     }
                     .encode(&mut self.txn.buffers.note);

@@ -149,12 +149,25 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// A row with this value is there: the counter goes on with the next one of the session's sequence.
-    pub fn observe(&mut self, value: u64) -> Result<()> {
+    /// The last value of the session's sequence that is not above the next one behind `value`.
+    fn last_before_next(&self, value: u64) -> u64 {
         let (step, offset) = (self.step(), self.offset());
         let offset = if offset > step { 0 } else { offset };
         let next_in = step - value.wrapping_sub(offset) % step;
-        let value = value.saturating_add(next_in - 1);
+        value.saturating_add(next_in - 1)
+    }
+
+    /// A row with this value is about to go in, and will be observed.
+    pub fn announce(&self, value: u64) {
+        let next = self.last_before_next(value).saturating_add(1);
+        if next > self.table.auto_increment_peek() {
+            self.run.txn.borrow_mut().carry_counter(self.table.id(), next);
+        }
+    }
+
+    /// A row with this value is there: the counter goes on with the next one of the session's sequence.
+    pub fn observe(&mut self, value: u64) -> Result<()> {
+        let value = self.last_before_next(value);
         match self.mode() {
             CounterMode::Interleaved => {}
             CounterMode::Consecutive if !self.is_bulk() && !self.locked => {

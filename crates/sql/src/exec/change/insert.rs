@@ -344,6 +344,9 @@ impl InsertRun<'_> {
         let becomes = relations.is_none_or(|relations| !relations.has_children());
         let mut deleted = 0;
         loop {
+            if let Some(value) = self.counter_value(values) {
+                self.counter.announce(value);
+            }
             let savepoint = run.txn.borrow_mut().savepoint();
             let (index, primary_key) = match target.insert(run, values, lock) {
                 Ok(()) => break,

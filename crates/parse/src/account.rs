@@ -1,7 +1,7 @@
 //! CREATE USER, ALTER USER, SET PASSWORD, GRANT, REVOKE of privileges.
 
 use super::ast::*;
-use super::lexer::{Op, TokenKind, unquote};
+use super::lexer::{Op, TokenKind, syntax_error, unquote};
 use super::parser::Parser;
 use tidemark_types::error::Result;
 
@@ -17,6 +17,7 @@ impl Parser<'_> {
                 current: true,
             });
         }
+        let begin = self.token();
         let user = self.name_or_string()?;
         let mut host = "%".to_string();
         if self.token().kind == TokenKind::At {
@@ -38,6 +39,9 @@ impl Parser<'_> {
                     host.push_str(&self.word_text(token));
                 }
             }
+        }
+        if user.contains('\0') || host.contains('\0') {
+            return Err(syntax_error(self.sql, begin.start as usize));
         }
         host.make_ascii_lowercase();
         Ok(UserName {

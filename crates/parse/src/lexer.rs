@@ -363,10 +363,12 @@ impl<'a> Lexer<'a> {
         Ok(kind)
     }
 
-    /// From one quote to the matching other; doubled quotes and, in strings, backslashes escape.
+    /// From one quote to the matching other; doubled quotes and, in strings, backslashes escape. No name has a NUL: names are put side
+    /// by side with one between them.
     fn quoted(&mut self, quote: u8) -> Result<()> {
         let start = self.pos;
         let backslash = quote != b'`' && !self.mode.has(SqlMode::NO_BACKSLASH_ESCAPES);
+        let is_name = quote == b'`' || quote == b'"' && self.mode.has(SqlMode::ANSI_QUOTES);
         self.pos += 1;
         while self.pos < self.sql.len() {
             let b = self.sql[self.pos];
@@ -377,6 +379,9 @@ impl<'a> Lexer<'a> {
                 }
                 self.pos += 1;
                 return Ok(());
+            }
+            if b == 0 && is_name {
+                break;
             }
             self.pos += if b == b'\\' && backslash { 2 } else { 1 };
         }
@@ -447,7 +452,8 @@ impl<'a> Lexer<'a> {
 /// Error 1064 at an offset of the statement.
 pub fn syntax_error(sql: &[u8], at: usize) -> SqlError {
     let at = at.min(sql.len());
-    let near = String::from_utf8_lossy(&sql[at..]);
+    let near = sql[at..].split(|byte| *byte == 0).next().unwrap_or_default();
+    let near = String::from_utf8_lossy(near);
     let near: String = near.chars().take(80).collect();
     let line = 1 + sql[..at].iter().filter(|b| **b == b'\n').count();
     SqlError::syntax(&near, line)
@@ -530,6 +536,23 @@ mod tests {
         assert_eq!(unquote(br"'a\'b''c\n\%\x'", SqlMode::DEFAULT), b"a'b'c\n\\%x");
         assert_eq!(unquote(br"'a\'", SqlMode::NO_BACKSLASH_ESCAPES), b"a\\");
         assert_eq!(unquote(b"`a``b`", SqlMode::DEFAULT), b"a`b");
+    }
+
+    #[test]
+    fn no_name_has_a_nul() {
+        for sql in ["`a\0b`", "@`a\0b`", "`\0`", "SELECT 1 AS `a``\0`"] {
+            let mut lexer = Lexer::new(sql.as_bytes(), 0, SqlMode::default());
+            let error = loop {
+                match lexer.token() {
+                    Ok(token) => assert_ne!(token.kind, TokenKind::End, "{sql}"),
+                    Err(error) => break error,
+                }
+            };
+            assert!(error.code == 1064 && !error.message.contains('\0'), "{error}");
+        }
+        let ansi = Lexer::new(b"\"a\0b\"", 0, SqlMode::ANSI_QUOTES).token();
+        assert!(ansi.is_err());
+        assert_eq!(kinds("'a\0b'"), [TokenKind::Str]);
     }
 
     #[test]

@@ -203,8 +203,14 @@ fn literal(expr: &Expr, ty: &SqlType) -> Option<Value> {
     })
 }
 
-/// Error 1059.
+/// Errors 1059, and 1166 for a name with a NUL, which a column may have been given by a string.
 pub fn check_identifier(name: &str) -> Result<()> {
+    if name.contains('\0') {
+        return Err(SqlError::new(
+            er::WRONG_COLUMN_NAME,
+            format!("Incorrect column name '{}'", name.replace('\0', "\\0")),
+        ));
+    }
     if name.chars().count() > 64 {
         return Err(SqlError::new(
             er::TOO_LONG_IDENT,

@@ -103,7 +103,9 @@ impl<'a> NewTable<'a> {
 
 /// Error 1166 for a column of the query whose name no column of a table may have.
 pub(super) fn check_names(selected: &[ColumnDef]) -> Result<()> {
-    let is_name = |name: &str| !name.is_empty() && !name.ends_with(' ') && name.chars().count() <= 64;
+    let is_name = |name: &str| {
+        !name.is_empty() && !name.ends_with(' ') && !name.contains('\0') && name.chars().count() <= 64
+    };
     match selected.iter().find(|column| !is_name(&column.name)) {
         Some(column) => Err(SqlError::new(
             er::WRONG_COLUMN_NAME,

@@ -1,9 +1,9 @@
-//! Accepts connections, a bounded number of them, each on a thread of its own.
+//! Accepts connections, each on a thread of its own.
 //!
 //! It listens before the data is open, so that `/ready` can say that the server is starting, and until the data is about to be closed.
 
 use crate::response::{self, Response};
-use crate::shared::Shared;
+use crate::shared::{Place, Shared};
 use crate::{request, routes};
 use parking_lot::Mutex;
 use socket2::SockRef;
@@ -18,6 +18,8 @@ use tidemark_database::Database;
 const STACK_LEN: usize = 512 << 10;
 /// How long [`StatusServer::stop`] waits for those that are being answered.
 const STOP_WAIT: Duration = Duration::from_secs(3);
+/// How long a new connection waits until the threads of ended ones are gone.
+const ADMIT_WAIT: Duration = Duration::from_millis(500);
 
 /// The listener of the status page, and the threads that serve it. Dropping it stops it.
 pub struct StatusServer {
@@ -119,24 +121,31 @@ impl Drop for StatusServer {
 }
 
 fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
+    // One line for all that fail in a row.
+    let mut failing = false;
     while !shared.is_stopping.load(Ordering::Acquire) {
         match listener.accept() {
             // One too many is closed without a word: words could be waited for.
             Ok((stream, peer)) => {
-                let Some(place) = Shared::admit(shared) else {
+                failing = false;
+                let stream = Arc::new(stream);
+                let Some(place) = shared.admit(Arc::clone(&stream), peer.ip(), ADMIT_WAIT) else {
                     continue;
                 };
                 let spawned = thread::Builder::new()
                     .name("status".into())
                     .stack_size(STACK_LEN)
-                    .spawn(move || converse(place.shared(), stream, peer.ip()));
+                    .spawn(move || converse(&place, &stream, peer.ip()));
                 if let Err(e) = spawned {
                     log::warn!("no thread for a connection to the status page: {e}");
                 }
             }
             Err(_) if shared.is_stopping.load(Ordering::Acquire) => return,
             Err(e) => {
-                log::warn!("a connection to the status page could not be accepted: {e}");
+                if !failing {
+                    log::warn!("a connection to the status page could not be accepted: {e}");
+                }
+                failing = true;
                 thread::sleep(Duration::from_millis(100));
             }
         }
@@ -152,9 +161,9 @@ fn host_of(ip: IpAddr) -> String {
 }
 
 /// Reads one request and answers it. A client that breaks off is nobody's concern.
-fn converse(shared: &Shared, mut stream: TcpStream, peer: IpAddr) {
-    let answered = match request::read(&mut stream) {
-        Ok(request) => routes::answer(shared, &mut stream, &request, &host_of(peer)),
+fn converse(place: &Place, stream: &TcpStream, peer: IpAddr) {
+    let answered = match request::read(stream) {
+        Ok(request) => routes::answer(place, stream, &request, &host_of(peer)),
         Err(request::Unreadable::Gone) => return,
         Err(request::Unreadable::Refused(status)) => {
             let why = match status {
@@ -163,7 +172,7 @@ fn converse(shared: &Shared, mut stream: TcpStream, peer: IpAddr) {
                 505 => "only HTTP/1.0 and HTTP/1.1 are understood",
                 _ => "this is no HTTP request",
             };
-            response::send(&mut stream, &Response::text(status, why), false)
+            response::send(stream, &Response::text(status, why), false)
         }
     };
     if let Err(e) = answered {

@@ -44,7 +44,7 @@ impl From<io::Error> for Unreadable {
 }
 
 /// Reads a request's head. What comes behind it is left alone.
-pub fn read(stream: &mut TcpStream) -> Result<Request, Unreadable> {
+pub fn read(mut stream: &TcpStream) -> Result<Request, Unreadable> {
     let deadline = Instant::now() + HEAD_TIME_MAX;
     let mut head = Vec::with_capacity(1024);
     let mut block = [0u8; 1024];

@@ -82,7 +82,7 @@ pub fn head(status: u16, content_type: &str) -> String {
 }
 
 /// Sends the answer and ends the connection. HEAD gets everything but the body.
-pub fn send(stream: &mut TcpStream, response: &Response, is_head: bool) -> io::Result<()> {
+pub fn send(mut stream: &TcpStream, response: &Response, is_head: bool) -> io::Result<()> {
     let mut bytes = head(response.status, response.content_type);
     if let Some((name, value)) = response.header {
         bytes += &format!("{name}: {value}\r\n");
@@ -104,7 +104,7 @@ pub fn send(stream: &mut TcpStream, response: &Response, is_head: bool) -> io::R
     linger(stream)
 }
 
-fn linger(stream: &mut TcpStream) -> io::Result<()> {
+fn linger(mut stream: &TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
     let deadline = Instant::now() + LINGER;
     let mut block = [0u8; 4096];

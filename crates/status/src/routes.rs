@@ -1,6 +1,6 @@
 //! The answer to each request, and the access rules that apply to it.
 //!
-//! `/health` and `/ready` tell nothing but a state and are for everybody. All else is for this machine, or, where others can connect,
+//! `/health` and `/ready` tell nothing but a state, are for everybody, and are answered however many others are. All else is for this machine, or, where others can connect,
 //! for accounts with the PROCESS privilege.
 //!
 //! *DNS rebinding.* A page from elsewhere can have its own name point to 127.0.0.1 and then read what this server answers, in the browser of
@@ -10,7 +10,7 @@ use crate::login::{self, Refusal};
 use crate::metrics::{self, Form};
 use crate::request::Request;
 use crate::response::{self, Response};
-use crate::shared::Shared;
+use crate::shared::{Place, Shared};
 use crate::stream;
 use std::io;
 use std::net::{IpAddr, TcpStream};
@@ -21,9 +21,10 @@ const JS: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// The answer to a request that a client sends from `host`.
-pub fn answer(shared: &Shared, stream: &mut TcpStream, request: &Request, host: &str) -> io::Result<()> {
+pub fn answer(place: &Place, stream: &TcpStream, request: &Request, host: &str) -> io::Result<()> {
+    let shared = place.shared();
     let is_head = request.method == "HEAD";
-    let answer = |stream: &mut TcpStream, response| response::send(stream, &response, is_head);
+    let answer = |stream: &TcpStream, response| response::send(stream, &response, is_head);
     if let Some(refusal) = refuse(shared, request) {
         return answer(stream, refusal);
     }
@@ -38,6 +39,10 @@ pub fn answer(shared: &Shared, stream: &mut TcpStream, request: &Request, host: 
         }
         _ => {}
     }
+    let Some(_answering) = place.answer() else {
+        let response = Response::text(503, "too many are answered already");
+        return answer(stream, response.with("Retry-After", "1"));
+    };
     let Some(database) = shared.database() else {
         let response = Response::text(503, "the server is starting or stopping");
         return answer(stream, response.with("Retry-After", "1"));

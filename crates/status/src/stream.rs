@@ -10,7 +10,7 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Sends events as long as the client takes them.
-pub fn serve(stream: &mut TcpStream, mut viewer: Viewer) -> io::Result<()> {
+pub fn serve(mut stream: &TcpStream, mut viewer: Viewer) -> io::Result<()> {
     stream.set_write_timeout(Some(WRITE_TIME_MAX))?;
     let head = response::head(200, "text/event-stream; charset=utf-8");
     stream.write_all(format!("{head}\r\n{}", viewer.past()).as_bytes())?;

@@ -21,7 +21,7 @@ use crate::purge::{self, Purge};
 use crate::sabotage::breaks;
 use crate::schema::IndexSchema;
 use crate::scrub::{Damage, Scrub, ScrubStatus};
-use crate::spool::Spool;
+use crate::spool::{Spool, SpoolOwner};
 use crate::store::{Loser, OpTable, Retain, Store, StoreConfig};
 use crate::table::{BinaryCollator, Collator, Table};
 use crate::transaction::{self, Transaction};
@@ -512,8 +512,13 @@ impl Engine {
     }
 
     /// An empty place to put bytes aside that are too many for memory.
-    pub fn spool(&self) -> Spool {
-        Spool::new(self.core.kernel.spools.clone())
+    pub fn spool(&self, owner: &SpoolOwner) -> Spool {
+        Spool::new(self.core.kernel.spools.clone(), owner.clone())
+    }
+
+    /// Bounds what the spools of one owner may take, in bytes; 0: they are not bounded.
+    pub fn set_spool_max(&self, bytes: u64) {
+        self.core.kernel.spools.set_bytes_max(bytes);
     }
 
     /// The rows that change most: a sample of the last seconds.

@@ -15,6 +15,11 @@ pub enum Error {
     Io(io::Error),
     /// No room left for a page or for the log.
     DiskFull,
+    /// The spools of one owner would take more than they may.
+    SpoolFull {
+        /// What they may take.
+        max_bytes: u64,
+    },
     /// Something on disk is not what was written there.
     Corrupt {
         /// The page, if it is known.
@@ -139,6 +144,7 @@ impl fmt::Display for Error {
             Error::Stopped(why) => write!(f, "the engine has stopped: {why}"),
             Error::Unsupported(what) => write!(f, "not supported: {what}"),
             Error::AutoIncrementExhausted => f.write_str("the auto-increment counter is exhausted"),
+            Error::SpoolFull { max_bytes } => write!(f, "more than {max_bytes} bytes are put aside"),
             Error::Callback(e) => e.fmt(f),
         }
     }

@@ -146,7 +146,7 @@ pub use schema::{
     Column, ColumnType, Datum, Element, IndexSchema, KeyPart, ROW_VERSIONS_MAX, RowBuf, TableSchema, Values,
 };
 pub use scrub::{Damage, ScrubStatus};
-pub use spool::Spool;
+pub use spool::{Spool, SpoolOwner};
 pub use table::{
     Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView,
     SizeRange, Table, TableUsage,

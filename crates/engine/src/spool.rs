@@ -8,10 +8,12 @@
 //!          │ page[0]    │ page[1]           │ tail: in memory  │
 //! ```
 //!
+//! What the spools of one owner may take together is bounded, and some room on the disk is left to others.
+//!
 //! A page is written when it is full; the last bytes wait in memory. Pages go back when the spool is dropped, at the latest
 //! with the engine, since no scratch page outlives it.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{PAGE_SIZE, PageId};
 use crate::pool::{PAGE_HEADER, page_type};
 use crate::store::Store;
@@ -27,7 +29,29 @@ pub(crate) struct SpoolSpace {
     /// Scratch pages that belong to spools, and all that ever did; numbers to show.
     pages: AtomicU64,
     filled: AtomicU64,
+    /// How many pages the spools of one owner may have; 0: any number.
+    pages_max: AtomicU64,
 }
+
+/// How many pages the spools of one owner have. By default nothing bounds them, as those of an index that is built.
+#[derive(Clone, Debug, Default)]
+pub struct SpoolOwner {
+    pages: Arc<AtomicU64>,
+    is_bounded: bool,
+}
+
+impl SpoolOwner {
+    /// A session, whose statements may have as many as [`Engine::set_spool_max`](crate::Engine::set_spool_max) says.
+    pub fn bounded() -> SpoolOwner {
+        SpoolOwner {
+            is_bounded: true,
+            ..SpoolOwner::default()
+        }
+    }
+}
+
+/// Pages between two looks at the room that is left on the disk.
+const LOOK_EVERY: u64 = 64;
 
 impl SpoolSpace {
     pub fn new(store: Arc<Store>) -> Arc<SpoolSpace> {
@@ -35,7 +59,28 @@ impl SpoolSpace {
             store,
             pages: AtomicU64::new(0),
             filled: AtomicU64::new(0),
+            pages_max: AtomicU64::new(0),
         })
+    }
+
+    /// Bounds what the spools of one owner may take, in bytes; 0: they are not bounded.
+    pub fn set_bytes_max(&self, bytes: u64) {
+        self.pages_max
+            .store(bytes.div_ceil(PAGE_SIZE as u64), Ordering::Relaxed);
+    }
+
+    /// Counts a page for an owner. The caller takes it off again if it gets none.
+    fn count(&self, owner: &SpoolOwner) -> Result<()> {
+        let pages_max = self.pages_max.load(Ordering::Relaxed);
+        let taken = owner.pages.fetch_add(1, Ordering::Relaxed);
+        if owner.is_bounded && pages_max > 0 && taken >= pages_max {
+            let max_bytes = pages_max * PAGE_SIZE as u64;
+            return Err(Error::SpoolFull { max_bytes });
+        }
+        if self.filled().is_multiple_of(LOOK_EVERY) {
+            self.store.keep_reserve()?;
+        }
+        Ok(())
     }
 
     /// Pages that spools have filled so far.
@@ -52,6 +97,7 @@ impl SpoolSpace {
 /// Bytes put aside, written in order and read anywhere. One thread's at a time.
 pub struct Spool {
     space: Arc<SpoolSpace>,
+    owner: SpoolOwner,
     /// Full pages, in order.
     pages: Vec<PageId>,
     /// What comes behind them: less than a page.
@@ -59,9 +105,10 @@ pub struct Spool {
 }
 
 impl Spool {
-    pub(crate) fn new(space: Arc<SpoolSpace>) -> Spool {
+    pub(crate) fn new(space: Arc<SpoolSpace>, owner: SpoolOwner) -> Spool {
         Spool {
             space,
+            owner,
             pages: Vec::new(),
             tail: Vec::new(),
         }
@@ -77,11 +124,17 @@ impl Spool {
         self.len() == 0
     }
 
-    /// Writes behind what is there. Fails if the disk is full; what was written before stays.
+    /// Writes behind what is there. Fails if the disk is full, or the owner has all that it may have; what was written before stays.
     pub fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
         while self.tail.len() + bytes.len() >= BODY_LEN {
             let (now, later) = bytes.split_at(BODY_LEN - self.tail.len());
-            let mut guard = self.space.store.alloc_scratch(page_type::SPOOL)?;
+            let allocated = self
+                .space
+                .count(&self.owner)
+                .and_then(|()| Ok(self.space.store.alloc_scratch(page_type::SPOOL)?));
+            let mut guard = allocated.inspect_err(|_| {
+                self.owner.pages.fetch_sub(1, Ordering::Relaxed);
+            })?;
             let body = &mut guard.scratch_mut()[PAGE_HEADER..];
             let (front, back) = body.split_at_mut(self.tail.len());
             front.copy_from_slice(&self.tail);
@@ -128,6 +181,9 @@ impl Drop for Spool {
         self.space
             .pages
             .fetch_sub(self.pages.len() as u64, Ordering::Relaxed);
+        self.owner
+            .pages
+            .fetch_sub(self.pages.len() as u64, Ordering::Relaxed);
         for page in self.pages.drain(..) {
             self.space.store.free_scratch(page);
         }
@@ -140,10 +196,34 @@ mod tests {
     use crate::store::OpTable;
 
     #[test]
+    fn an_owner_has_a_bound_over_all_its_spools() {
+        let store = Store::in_memory(64, OpTable::new());
+        let space = SpoolSpace::new(store.clone());
+        space.set_bytes_max(10 * PAGE_SIZE as u64);
+        let owner = SpoolOwner::bounded();
+        let mut spools = [0; 2].map(|_| Spool::new(space.clone(), owner.clone()));
+        let page = vec![7; BODY_LEN];
+        for n in 0..10 {
+            spools[n % 2].append(&page).unwrap();
+        }
+        for spool in &mut spools {
+            assert!(matches!(spool.append(&page), Err(Error::SpoolFull { .. })));
+            assert_eq!(spool.len(), 5 * BODY_LEN as u64);
+        }
+        let mut other = Spool::new(space.clone(), SpoolOwner::default());
+        other.append(&page).unwrap();
+        let [first, mut second] = spools;
+        drop(first);
+        second.append(&page).unwrap();
+        drop((second, other));
+        assert_eq!((owner.pages.load(Ordering::Relaxed), space.pages()), (0, 0));
+    }
+
+    #[test]
     fn what_was_written_is_read_at_any_place_and_the_pages_go_back() {
         let store = Store::in_memory(64, OpTable::new());
         let space = SpoolSpace::new(store.clone());
-        let mut spool = Spool::new(space.clone());
+        let mut spool = Spool::new(space.clone(), SpoolOwner::default());
         assert!(spool.is_empty());
         // Many more pages than the pool has.
         let mut model: Vec<u8> = Vec::new();

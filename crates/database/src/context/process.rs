@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 use tidemark_engine::waits::{Wait, Waits};
-use tidemark_engine::{COUNTED, Interrupt, Isolation, Lsn, Tick};
+use tidemark_engine::{COUNTED, Interrupt, Isolation, Lsn, SpoolOwner, Tick};
 
 /// A session as the process list and KILL know it. Shared with all other sessions.
 pub struct Process {
@@ -48,6 +48,8 @@ pub struct Process {
     pub counters: SessionCounters,
     /// What it has waited for.
     pub waits: Arc<Waits>,
+    /// The rows that its statements put aside.
+    pub spools: SpoolOwner,
     /// With which errors its statements ended.
     pub errors: OwnErrors,
     /// The operating system's number for the thread that serves it; 0 if none does yet.
@@ -190,8 +192,8 @@ impl Process {
     ) -> Process {
         Process {
             id,
+            account: Mutex::new((user.to_owned(), host.clone())),
             user: Mutex::new((user.to_owned(), host)),
-            account: Mutex::default(),
             attributes: Mutex::default(),
             encryption: Mutex::default(),
             connected: Instant::now(),
@@ -215,6 +217,7 @@ impl Process {
             }),
             counters: SessionCounters::default(),
             waits: Arc::new(Waits::of_session(id)),
+            spools: SpoolOwner::bounded(),
             errors: OwnErrors::default(),
             os_thread: AtomicU64::new(0),
             memory_place: AtomicU32::new(0),
@@ -625,6 +628,8 @@ pub struct SessionSnapshot {
     pub user: String,
     /// `host:port`, or `localhost` for a socket.
     pub host: String,
+    /// The name of its account, which it has proved.
+    pub account: String,
     /// Kind of command, as in the process list; `Sleep` between statements.
     pub command: &'static str,
     /// The number of its statement in the server, as `performance_schema` has it.
@@ -646,6 +651,7 @@ impl SessionSnapshot {
             id: process.id,
             user,
             host,
+            account: process.account().0,
             command: current.command,
             statement_id: statement_id(process.id, current.history.next_id()),
             statement: current

@@ -1,5 +1,5 @@
 //! What old versions are kept, for which views, and for how long: the settings that bound history, and the warning when it
-//! grows beyond them, which names the view that holds it back.
+//! grows beyond them, which names the view that holds it back. The bound of what a statement puts aside is applied here, too.
 
 use super::sessions_by_owner;
 use crate::context::{Database, Process, SessionSnapshot};
@@ -18,6 +18,7 @@ pub fn apply(database: &Database) {
         delay_max: Duration::from_micros(globals.u64("innodb_max_purge_lag_delay")),
     });
     engine.set_bury_after(Duration::from_millis(globals.u64("tidemark_bury_after")));
+    engine.set_spool_max(globals.u64("tidemark_max_spill_size"));
     engine.set_undo_retention(Duration::from_secs(globals.u64("innodb_undo_retention")));
 }
 

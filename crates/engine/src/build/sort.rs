@@ -11,7 +11,7 @@
 //! [`Spool`], scratch pages that go back when the sorter is dropped.
 
 use crate::error::{Error, Result};
-use crate::spool::{Spool, SpoolSpace};
+use crate::spool::{Spool, SpoolOwner, SpoolSpace};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -99,7 +99,9 @@ impl EntrySorter {
     /// Writes the buffer to the spool as a run.
     pub fn put_aside(&mut self) -> Result<()> {
         self.sort();
-        let spool = self.spool.get_or_insert_with(|| Spool::new(self.space.clone()));
+        let spool = self
+            .spool
+            .get_or_insert_with(|| Spool::new(self.space.clone(), SpoolOwner::default()));
         let from = spool.len();
         for place in self.places.drain(..) {
             let (key, value) = (place.key(&self.bytes), place.value(&self.bytes));

@@ -4,7 +4,7 @@
 //! stays when they are removed. What is shown of them can begin anew ([`Files::begin_anew`]); the sums go on. Beside a request to the
 //! operating system, two looks at the clock do not show.
 
-use super::{Access, Disk, File, Part};
+use super::{Access, Disk, File, Part, Room};
 use crate::waits::{Timed, Unseen, WaitSum};
 use crate::{COUNTED, Tick};
 use parking_lot::Mutex;
@@ -337,6 +337,10 @@ impl Drop for CountedFile {
 }
 
 impl File for CountedFile {
+    fn room(&self) -> io::Result<Option<Room>> {
+        self.file.room()
+    }
+
     fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
         self.counters
             .reads

@@ -56,8 +56,21 @@ pub enum Part<'b> {
     Skip(usize),
 }
 
+/// Bytes of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Those that a file may still take.
+    pub free: u64,
+    /// All of them.
+    pub total: u64,
+}
+
 /// An open file. It is used by many threads at once.
 pub trait File: Send + Sync {
+    /// The room where the file is; `None`: it is not known.
+    fn room(&self) -> io::Result<Option<Room>> {
+        Ok(None)
+    }
     /// Reads all of `out`; what lies behind the end of the file reads as zeros.
     fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<()>;
     /// Reads stretches that lie one behind the other.

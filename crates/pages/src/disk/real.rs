@@ -3,7 +3,7 @@
 //! Pages go past the page cache (`O_DIRECT`) where the file system allows it, so that a page is in memory once: in the
 //! pool. The log goes through the page cache, because it is written in small pieces and hardly ever read.
 
-use super::{Access, Disk, File, Part};
+use super::{Access, Disk, File, Part, Room};
 use crate::ids::PAGE_SIZE;
 use std::cell::UnsafeCell;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -200,6 +200,22 @@ fn is_unsupported(error: &io::Error) -> bool {
 }
 
 impl File for RealFile {
+    fn room(&self) -> io::Result<Option<Room>> {
+        let mut found = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+        // SAFETY: the descriptor is open, and the kernel fills what it is given, all of it if it returns 0.
+        #[allow(unsafe_code)]
+        let found = unsafe {
+            match libc::fstatvfs(self.0.as_raw_fd(), found.as_mut_ptr()) {
+                0 => found.assume_init(),
+                _ => return Err(io::Error::last_os_error()),
+            }
+        };
+        Ok(Some(Room {
+            free: found.f_bavail * found.f_frsize,
+            total: found.f_blocks * found.f_frsize,
+        }))
+    }
+
     fn read_at(&self, mut out: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !out.is_empty() {
             match self.0.read_at(out, offset) {

@@ -399,6 +399,11 @@ impl Store {
         self.scratch.free(page);
     }
 
+    /// Fails if there is no more room on the disk than has to be left for the log, the data and old versions.
+    pub fn keep_reserve(&self) -> Result<()> {
+        self.scratch.keep_reserve()
+    }
+
     /// Gives room in the scratch file back that is no longer used.
     pub fn trim_scratch(&self) -> Result<()> {
         self.scratch.trim()

@@ -35,6 +35,8 @@ const TRIM_MIN: usize = 1024;
 
 /// Pages that the file always has room for: 4 MiB.
 const KEPT: u32 = 256;
+/// So much of a disk at most is kept free of what statements put aside.
+const RESERVE_MAX: u64 = 512 << 20;
 /// The file grows by so many pages, or an eighth of itself.
 const GROW_MIN: u32 = 64;
 const GROW_MAX: u32 = 4096;
@@ -152,6 +154,14 @@ impl Scratch {
         Ok(())
     }
 
+    /// Fails if what is left of the disk is kept for the log, the data and old versions: half a gibibyte, or a sixteenth of a small disk.
+    pub fn keep_reserve(&self) -> Result<()> {
+        match self.file.room()? {
+            Some(room) if room.free < RESERVE_MAX.min(room.total / 16) => Err(Error::DiskFull),
+            _ => Ok(()),
+        }
+    }
+
     /// Pages in use.
     pub fn used(&self) -> usize {
         let state = self.state.lock();
@@ -163,7 +173,8 @@ impl Scratch {
 mod tests {
     use super::*;
     use crate::disk::sim::SimDisk;
-    use crate::disk::{Access, Disk};
+    use crate::disk::{Access, Disk, Room};
+    use std::io;
 
     #[test]
     fn room_is_given_back_and_taken_again() {
@@ -202,5 +213,52 @@ mod tests {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), scratch.used());
+    }
+
+    /// A file on a disk with so much room.
+    struct Within(Arc<dyn File>, Room);
+
+    impl File for Within {
+        fn room(&self) -> io::Result<Option<Room>> {
+            Ok(Some(self.1))
+        }
+        fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
+            self.0.read_at(out, offset)
+        }
+        fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+            self.0.write_at(bytes, offset)
+        }
+        fn allocate(&self, offset: u64, len: u64) -> io::Result<()> {
+            self.0.allocate(offset, len)
+        }
+        fn sync(&self) -> io::Result<()> {
+            self.0.sync()
+        }
+        fn len(&self) -> io::Result<u64> {
+            self.0.len()
+        }
+        fn truncate(&self, len: u64) -> io::Result<()> {
+            self.0.truncate(len)
+        }
+        fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
+            self.0.punch(offset, len)
+        }
+    }
+
+    #[test]
+    fn some_of_the_disk_is_left_to_others() {
+        const GIB: u64 = 1 << 30;
+        for (free, total, may) in [
+            (GIB, 100 * GIB, true),
+            (GIB / 4, 100 * GIB, false),
+            (GIB / 4, 2 * GIB, true),
+            (100 << 20, 2 * GIB, false),
+            (10 << 20, 100 << 20, true),
+        ] {
+            let file = SimDisk::new(1).open("scratch", true, Access::Direct).unwrap();
+            let scratch = Scratch::new(Arc::new(Within(file, Room { free, total })));
+            assert_eq!(scratch.keep_reserve().is_ok(), may, "{free} of {total}");
+            assert!(scratch.alloc().is_ok(), "old versions have the reserve");
+        }
     }
 }

@@ -458,6 +458,7 @@ impl Session {
                 "innodb_max_purge_lag"
                 | "innodb_max_purge_lag_delay"
                 | "tidemark_max_version_size"
+                | "tidemark_max_spill_size"
                 | "tidemark_bury_after"
                 | "innodb_undo_retention",
                 _,

@@ -72,6 +72,13 @@ impl From<tidemark_engine::Error> for SqlError {
             ),
             Error::ReadOnly => SqlError::read_only_transaction(),
             Error::DiskFull => SqlError::new(er::DISK_FULL, "The disk is full"),
+            Error::SpoolFull { max_bytes } => SqlError::new(
+                er::CAPACITY_EXCEEDED,
+                format!(
+                    "Capacity of {max_bytes} bytes for 'tidemark_max_spill_size' exceeded. The statement puts more rows \
+                     aside than it may."
+                ),
+            ),
             Error::RowTooLarge { max_bytes, .. } => SqlError::new(
                 er::TOO_BIG_ROWSIZE,
                 format!(

@@ -339,6 +339,8 @@ pub(super) const DEFS: &[Def] = &[
     // Tidemark's own: bytes of old row versions beyond which writers are slowed down; and for how many seconds history is
     // kept to be read.
     def("tidemark_max_version_size", Global, true, from(0), "0"),
+    // Bytes that a statement may put aside past what it may hold in memory; 0: they are not bounded.
+    def("tidemark_max_spill_size", Global, true, from(0), "10737418240"),
     // Milliseconds that a view must have been the oldest for what was deleted since to be put out of the way.
     def(
         "tidemark_bury_after",

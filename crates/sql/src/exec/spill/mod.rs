@@ -72,7 +72,7 @@ impl<'a> Room<'a> {
     /// For a run of a sort, or another part of something.
     fn spool(&self) -> Spool {
         self.process.counters.add(Counter::CreatedTmpFiles, 1);
-        self.engine.spool()
+        self.engine.spool(&self.process.spools)
     }
 
     /// For the rest of a set of rows that does not fit in memory.

@@ -35,8 +35,13 @@ pub fn view_body(state: &SessionState, create: &CreateView, definer: (String, St
         return Err(SqlError::no_such_table(schema, name));
     }
     let text = view_text::query(&made.query, ViewText::Whole);
-    let again = parse_query(&text).map(|query| view_text::query(&query, ViewText::Whole));
-    if again.as_ref() != Ok(&text) {
+    let again = match parse_query(&text) {
+        Ok(query) => Some(view_text::query(&query, ViewText::Whole)),
+        Err(error) if error.code == er::PARSE_ERROR => None,
+        // Out of memory, or killed: that says nothing about the query.
+        Err(error) => return Err(error),
+    };
+    if again.as_ref() != Some(&text) {
         return Err(SqlError::not_supported("this query in a view"));
     }
     let mut algorithm = create.algorithm.unwrap_or(ViewAlgorithm::Undefined);

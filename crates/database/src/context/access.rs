@@ -1,5 +1,6 @@
 //! What the session's account may do, and where names lead.
 
+use super::process::Process;
 use super::state::SessionState;
 use crate::accounts::{self, Level, Privileges};
 use crate::dictionary::{
@@ -54,6 +55,12 @@ impl SessionState {
     pub fn database_denied(&self, schema: &str) -> SqlError {
         let account = &self.info.account;
         accounts::database_denied(&account.user, &account.host, schema)
+    }
+
+    /// Whether the session is of the same account: by the name that it has proved to be, whatever the client called itself. As in MySQL,
+    /// accounts of one name on several hosts are one here.
+    pub fn is_own(&self, process: &Process) -> bool {
+        process.account().0 == self.info.account.user
     }
 
     fn account_name(&self) -> (&str, &str) {

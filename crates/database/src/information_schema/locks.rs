@@ -59,7 +59,7 @@ impl Visible<'_> {
             || self
                 .sessions
                 .get(&owner)
-                .is_some_and(|process| process.user().0 == self.state.info.user)
+                .is_some_and(|process| self.state.is_own(process))
     }
 }
 

@@ -18,7 +18,7 @@ type Made = Result<Vec<Vec<Value>>>;
 fn visible(state: &SessionState) -> HashMap<u64, Arc<Process>> {
     let everybody = state.has_global(Privileges::PROCESS);
     let sessions = state.database.sessions.lock();
-    let seen = |process: &&Arc<Process>| everybody || process.user().0 == state.info.user;
+    let seen = |process: &&Arc<Process>| everybody || state.is_own(process);
     let seen = sessions.values().filter(seen);
     seen.map(|process| (process.id, Arc::clone(process))).collect()
 }

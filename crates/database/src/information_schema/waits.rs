@@ -141,7 +141,7 @@ pub fn current(state: &SessionState) -> Made {
     let started = state.database.started;
     let mut rows = Vec::new();
     for process in state.database.sessions.lock().values() {
-        if !everybody && process.user().0 != state.info.user {
+        if !everybody && !state.is_own(process) {
             continue;
         }
         let (event, idle) = process.with_current(|current| {

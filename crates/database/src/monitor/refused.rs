@@ -212,7 +212,8 @@ impl<'s> Teller<'s> {
         has: &str,
         transaction: Option<(u64, SystemTime)>,
     ) {
-        let sees = |session: &&SessionSnapshot| self.everything || session.user == self.state.info.user;
+        let sees =
+            |session: &&SessionSnapshot| self.everything || session.account == self.state.info.account.user;
         match session {
             None => out.push_str("a session that is gone"),
             Some(session) => {

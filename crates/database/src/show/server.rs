@@ -35,7 +35,7 @@ pub fn processes(state: &SessionState, full: bool) -> Vec<Vec<Value>> {
     for process in sessions.iter().map(|session| &**session).chain(own_work) {
         let is_own = std::ptr::eq(process, &state.database.own_work);
         let (user, host) = process.user();
-        if !everybody && user != state.info.user {
+        if !everybody && !state.is_own(process) {
             continue;
         }
         rows.push(process.with_current(|current| {

@@ -45,7 +45,7 @@ impl Session {
             let message = format!("Unknown thread id: {id}");
             SqlError::new(er::NO_SUCH_THREAD, message)
         })?;
-        let own = process.user().0 == self.state.info.user;
+        let own = self.state.is_own(&process);
         let (user, host) = process.account();
         let above = self.state.database.is_system_user(&user, &host)
             && !self.state.has_global(Privileges::SYSTEM_USER);

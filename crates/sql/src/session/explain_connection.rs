@@ -69,7 +69,7 @@ impl Session {
             let message = format!("Unknown thread id: {id}");
             SqlError::new(er::NO_SUCH_THREAD, message)
         })?;
-        if process.user().0 != self.state.info.user && !self.state.has_global(Privileges::PROCESS) {
+        if !self.state.is_own(&process) && !self.state.has_global(Privileges::PROCESS) {
             return Err(access_denied(&self.state));
         }
         Ok(process.with_current(|current| {

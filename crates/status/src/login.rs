@@ -1,14 +1,14 @@
 //! Access to the page: an account with the PROCESS privilege, by HTTP's Basic scheme, checked against the server's own accounts.
 //!
 //! The rules of a login count here too: locked accounts, expired passwords, `REQUIRE SSL` (which this connection cannot keep), and
-//! wrong passwords towards FAILED_LOGIN_ATTEMPTS. Whoever does not exist takes as long as one whose password is wrong.
+//! wrong passwords towards FAILED_LOGIN_ATTEMPTS. A wrong password takes as long whatever the account is, and if there is none;
+//! a right one of a locked account is answered as a wrong one.
 
 use data_encoding::BASE64;
 use parking_lot::Mutex;
 use tidemark_database::Database;
-use tidemark_database::accounts::password::{caching_sha2_matches, native_string};
 use tidemark_database::accounts::requirement::is_met;
-use tidemark_database::accounts::{AccountAuth, AuthPlugin, Privileges, Rights};
+use tidemark_database::accounts::{AccountAuth, Privileges, Rights};
 
 /// A password's hash takes milliseconds: so that guessing takes no more than one core, one is checked at a time.
 static CHECKING: Mutex<()> = Mutex::new(());
@@ -34,31 +34,25 @@ fn credentials(header: &str) -> Option<(String, Vec<u8>)> {
     Some((user, decoded[at + 1..].to_vec()))
 }
 
-fn proves(account: &AccountAuth, password: &[u8]) -> bool {
-    let matches = |stored: &[u8]| match account.plugin {
-        _ if stored.is_empty() || password.is_empty() => stored.is_empty() && password.is_empty(),
-        AuthPlugin::MysqlNativePassword => native_string(password) == stored,
-        AuthPlugin::CachingSha2Password => caching_sha2_matches(stored, password),
-    };
-    matches(&account.auth_string) || (!account.second.is_empty() && matches(&account.second))
+fn proves(database: &Database, account: Option<&AccountAuth>, password: &[u8]) -> bool {
+    if password.is_empty() {
+        return account.is_some_and(|account| account.auth_string.is_empty());
+    }
+    let (present, second) = database.prove_password(account, password);
+    present || second
 }
 
 /// Checks the header of a request from `host` (an IP address, or `localhost`).
 pub fn check(database: &Database, header: Option<&str>, host: &str) -> Result<(), Refusal> {
     let (user, password) = header.and_then(credentials).ok_or(Refusal::Unknown)?;
     let _one_at_a_time = CHECKING.lock();
-    let Some(account) = database.account(&user, host) else {
-        let nobodys = [&b"$A$005$"[..], &[b'.'; 63]].concat();
-        caching_sha2_matches(&nobodys, &password);
+    let account = database.account(&user, host);
+    let proved = proves(database, account.as_ref(), &password);
+    let account = account.ok_or(Refusal::Unknown)?;
+    let may_enter = proved && !account.locked;
+    let noted = database.note_login(&account, host, may_enter);
+    if !may_enter || noted.is_err() {
         return Err(Refusal::Unknown);
-    };
-    let proved = proves(&account, &password);
-    let noted = database.note_login(&account, host, proved);
-    if !proved || noted.is_err() {
-        return Err(Refusal::Unknown);
-    }
-    if account.locked {
-        return Err(Refusal::NotAllowed("the account is locked"));
     }
     if database.is_password_expired(&account) {
         return Err(Refusal::NotAllowed("the account's password has expired"));

@@ -12,6 +12,7 @@ mod hosts;
 pub mod password;
 pub(crate) mod pattern;
 pub mod privilege;
+mod proof;
 pub mod requirement;
 mod resources;
 mod restrictions;
@@ -31,7 +32,7 @@ pub use resources::{Limits, Resources, Seat};
 pub use restrictions::Restrictions;
 pub use rights::Rights;
 pub use roles::AuthId;
-pub use secrets::{DefaultRules, PasswordRules, now_s};
+pub use secrets::{DefaultRules, PasswordRules, is_of, now_s};
 
 use crate::error::{Result, SqlError, er};
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -195,17 +196,20 @@ impl Account {
         if password.len() > password::PASSWORD_LEN_MAX {
             return false;
         }
-        self.auth.plugin = plugin;
-        self.auth.expired = false;
-        self.auth.fast_digest = None;
-        self.auth.auth_string = match plugin {
+        let stored = match plugin {
             AuthPlugin::MysqlNativePassword => password::native_string(password),
-            AuthPlugin::CachingSha2Password => {
-                self.auth.fast_digest = Some(Sha256::digest(Sha256::digest(password)).into());
-                password::caching_sha2_string(password)
-            }
+            AuthPlugin::CachingSha2Password => password::caching_sha2_string(password),
         };
+        self.set_hashed(plugin, password, stored);
         true
+    }
+
+    /// Gives the account a password and its stored form.
+    pub fn set_hashed(&mut self, plugin: AuthPlugin, password: &[u8], stored: Vec<u8>) {
+        self.set_stored(plugin, stored);
+        if plugin == AuthPlugin::CachingSha2Password {
+            self.auth.fast_digest = Some(Sha256::digest(Sha256::digest(password)).into());
+        }
     }
 
     /// Gives the account a password of which only the stored form is known; empty: none.
@@ -337,7 +341,7 @@ fn specificity(account: &Account) -> (usize, usize, bool) {
 }
 
 /// The name of the account of every session under `skip_grant_tables`, and of the one that runs `init_file`. It is not stored,
-/// and a login cannot name it.
+/// a login cannot name it, and no account may be given it.
 pub(crate) const EVERYBODY: (&str, &str) = ("skip-grants user", "skip-grants host");
 
 /// An account that may do everything, without a password.
@@ -359,6 +363,7 @@ pub struct Accounts {
     pub attempts: Attempts,
     /// `skip_grant_tables`: everybody is let in, and may do everything.
     open: AtomicBool,
+    disguise: proof::Disguise,
     /// `mandatory_roles`: every account has these, those of them that exist.
     mandatory: RwLock<BTreeSet<AuthId>>,
 }
@@ -373,6 +378,9 @@ impl Accounts {
         for (key, value) in engine.meta_scan(SPACE)? {
             let key = String::from_utf8_lossy(&key).into_owned();
             let (user, host) = key.split_once('\0').unwrap_or((&key, "%"));
+            if (user, host) == EVERYBODY {
+                continue;
+            }
             list.push(Arc::new(Account::decode(user, host, &value)?));
         }
         let accounts = Accounts {
@@ -381,6 +389,7 @@ impl Accounts {
             change: Mutex::new(()),
             attempts: Attempts::default(),
             open: AtomicBool::new(false),
+            disguise: proof::Disguise::default(),
             mandatory: RwLock::default(),
         };
         if accounts.list.read().is_empty() {
@@ -398,7 +407,20 @@ impl Accounts {
     }
 
     fn sort(&self) {
-        self.list.write().sort_by_key(|account| specificity(account));
+        let mut list = self.list.write();
+        list.sort_by_key(|account| specificity(account));
+        self.disguise.note(&list);
+    }
+
+    /// The plugin that a login of a name without an account is asked to go on with.
+    pub fn plugin_of_unknown(&self, user: &str) -> AuthPlugin {
+        self.disguise.plugin(user)
+    }
+
+    /// Whether a password that was sent is the account's, and whether it is its second one; at the same price for every account,
+    /// and for none.
+    pub fn prove(&self, account: Option<&AccountAuth>, password: &[u8]) -> (bool, bool) {
+        self.disguise.prove(account, password)
     }
 
     /// Grows with every change of an account: privileges found under the same version still hold.
@@ -432,11 +454,16 @@ impl Accounts {
             .cloned()
     }
 
+    /// The account that a session was let in by. [`EVERYBODY`] is one, which no statement finds by its name.
+    pub fn of_session(&self, user: &str, host: &str) -> Option<Arc<Account>> {
+        match (user, host) == EVERYBODY {
+            true => Some(unrestricted()),
+            false => self.get(user, host),
+        }
+    }
+
     /// The account of exactly this name.
     pub fn get(&self, user: &str, host: &str) -> Option<Arc<Account>> {
-        if (user, host) == EVERYBODY {
-            return Some(unrestricted());
-        }
         let list = self.list.read();
         list.iter()
             .find(|account| account.auth.user == user && account.auth.host.eq_ignore_ascii_case(host))
@@ -514,9 +541,15 @@ impl Accounts {
         });
         list.extend(put.into_iter().map(Arc::new));
         list.sort_by_key(|account| specificity(account));
+        self.disguise.note(&list);
         self.version.fetch_add(1, Ordering::Release);
         Ok(())
     }
+}
+
+/// Whether an account may have this name. The name of [`EVERYBODY`] is taken.
+pub fn is_reserved(user: &str, host: &str) -> bool {
+    user.eq_ignore_ascii_case(EVERYBODY.0) && host.eq_ignore_ascii_case(EVERYBODY.1)
 }
 
 /// Error 1142.

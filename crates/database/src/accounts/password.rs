@@ -13,8 +13,10 @@ const SALT_LEN: usize = 20;
 const DIGEST_TEXT_LEN: usize = 43;
 /// `$A$00A$`: the algorithm, and the rounds in thousands, in hexadecimal.
 const PREFIX: &str = "$A$00A$";
-/// The rounds of new passwords. A stored one says its own, and the largest that can be written bounds what a login costs.
-const ROUNDS: u32 = 10_000;
+/// The rounds of new passwords. A stored one says its own.
+pub const ROUNDS: u32 = 10_000;
+/// A hash that a statement gives has no more: every login that names the account pays for them.
+pub const ROUNDS_MAX: u32 = 20_000;
 /// Longer passwords are refused, since their length is the price of every round.
 pub const PASSWORD_LEN_MAX: usize = 256;
 const CRYPT_ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -80,14 +82,29 @@ pub fn caching_sha2_matches(auth_string: &[u8], password: &[u8]) -> bool {
     if password.len() > PASSWORD_LEN_MAX || !is_caching_sha2_string(auth_string) {
         return false;
     }
-    let rounds = auth_string[3..6]
-        .iter()
-        .fold(0, |n, c| n * 16 + (*c as char).to_digit(16).unwrap_or(0));
+    let rounds = caching_sha2_rounds(auth_string).unwrap_or(0);
     let (salt, digest) = auth_string[PREFIX.len()..].split_at(SALT_LEN);
-    let ours = sha256_crypt(password, salt, (rounds * 1000).max(1000));
+    let ours = sha256_crypt(password, salt, rounds);
     // All 43 bytes are compared whatever the first ones are.
     let difference = ours.iter().zip(digest).fold(0, |d, (a, b)| d | (a ^ b));
     difference == 0
+}
+
+/// The rounds that a stored password says it has; `None`: it is not of `caching_sha2_password`.
+pub fn caching_sha2_rounds(auth_string: &[u8]) -> Option<u32> {
+    if !is_caching_sha2_string(auth_string) {
+        return None;
+    }
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).unwrap_or(0);
+    let thousands = auth_string[3..6].iter().fold(0, |n, byte| n * 16 + digit(byte));
+    Some((thousands * 1000).max(1000))
+}
+
+/// Hashes a password for so many rounds, for nothing but the time.
+pub fn spend(password: &[u8], rounds: u32) {
+    if rounds > 0 && password.len() <= PASSWORD_LEN_MAX {
+        std::hint::black_box(sha256_crypt(password, &[b'.'; SALT_LEN], rounds));
+    }
 }
 
 /// Whether a string given with `IDENTIFIED WITH … AS '…'` has the right form.
@@ -128,6 +145,8 @@ fn sha256_crypt(password: &[u8], salt: &[u8], rounds: u32) -> [u8; DIGEST_TEXT_L
     }
     let salt_bytes = repeated(&of_salt.finalize(), salt.len());
 
+    #[cfg(test)]
+    ROUNDS_DONE.set(ROUNDS_DONE.get() + rounds as u64);
     for round in 0..rounds {
         let mut hash = Sha256::new();
         if round % 2 == 1 {
@@ -182,6 +201,17 @@ fn crypt_base64(digest: &[u8]) -> [u8; DIGEST_TEXT_LEN] {
     }
     put(byte(31) << 8 | byte(30), 3);
     text
+}
+
+#[cfg(test)]
+thread_local! {
+    static ROUNDS_DONE: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// How many rounds this thread has hashed.
+#[cfg(test)]
+pub(super) fn rounds_done() -> u64 {
+    ROUNDS_DONE.get()
 }
 
 #[cfg(test)]

@@ -60,13 +60,11 @@ impl Account {
         self.auth.expired || has_age && now_s >= self.changed_at_s.saturating_add(days * DAY_S)
     }
 
-    /// Whether `password` is one that the rules keep from coming back. Nothing keeps an empty one.
-    pub fn is_reuse(&self, password: &[u8], defaults: DefaultRules, now_s: u64) -> bool {
+    /// The passwords, as they are stored, that the rules keep from coming back. Nothing keeps an empty one.
+    pub fn kept_back(&self, defaults: DefaultRules, now_s: u64) -> impl Iterator<Item = &[u8]> {
         let kept = self.kept(defaults, now_s);
-        !password.is_empty()
-            && self.former[self.former.len() - kept..]
-                .iter()
-                .any(|(_, stored)| is_of(stored, password))
+        let former = &self.former[self.former.len() - kept..];
+        former.iter().map(|(_, stored)| &**stored)
     }
 
     /// Notes when the present password was set, and keeps it among the former ones while the rules ask for them.
@@ -97,15 +95,10 @@ impl Account {
     fn reuse_days(&self, defaults: DefaultRules) -> u32 {
         self.rules.reuse_days.unwrap_or(defaults.reuse_days)
     }
-
-    /// Whether `password` is the present one.
-    pub fn has_password(&self, password: &[u8]) -> bool {
-        is_of(&self.auth.auth_string, password)
-    }
 }
 
 /// Whether what is stored is of this password, whichever the plugin.
-fn is_of(stored: &[u8], password: &[u8]) -> bool {
+pub fn is_of(stored: &[u8], password: &[u8]) -> bool {
     match AuthPlugin::of_stored(stored) {
         AuthPlugin::MysqlNativePassword => native_string(password) == stored,
         AuthPlugin::CachingSha2Password => caching_sha2_matches(stored, password),
@@ -117,7 +110,12 @@ mod tests {
     use super::*;
 
     fn set(account: &mut Account, password: &str, defaults: DefaultRules, now_s: u64) -> bool {
-        if account.is_reuse(password.as_bytes(), defaults, now_s) {
+        let text = password.as_bytes();
+        if !text.is_empty()
+            && account
+                .kept_back(defaults, now_s)
+                .any(|stored| is_of(stored, text))
+        {
             return false;
         }
         account.set_password(AuthPlugin::MysqlNativePassword, password.as_bytes());

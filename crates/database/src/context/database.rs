@@ -13,7 +13,9 @@ use super::timer::Timer;
 use super::tls::TlsInUse;
 use super::traffic::TrafficBefore;
 use crate::accounts::now_s;
-use crate::accounts::{Account, AccountAuth, Accounts, Hosts, Privileges, Resources, Rights, roles};
+use crate::accounts::{
+    Account, AccountAuth, Accounts, AuthPlugin, Hosts, Privileges, Resources, Rights, roles,
+};
 use crate::dictionary::Dictionary;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::Locks;
@@ -330,6 +332,17 @@ impl Database {
         account.map(|account| account.auth.clone())
     }
 
+    /// The plugin that a login of a name without an account is asked to go on with.
+    pub fn plugin_of_unknown(&self, user: &str) -> AuthPlugin {
+        self.accounts.plugin_of_unknown(user)
+    }
+
+    /// Whether a password that was sent is the account's, and whether it is its second one; at the same price for every account,
+    /// and for none.
+    pub fn prove_password(&self, account: Option<&AccountAuth>, password: &[u8]) -> (bool, bool) {
+        self.accounts.prove(account, password)
+    }
+
     /// What the account may do everywhere.
     pub fn global_privileges(&self, account: &AccountAuth) -> Privileges {
         self.full_account(&account.user, &account.host).global
@@ -365,7 +378,7 @@ impl Database {
     /// The account of exactly this name and host, with its privileges; without privileges if it is gone.
     pub fn full_account(&self, user: &str, host: &str) -> Arc<Account> {
         self.accounts
-            .get(user, host)
+            .of_session(user, host)
             .unwrap_or_else(|| Arc::new(Account::new(user, host)))
     }
 

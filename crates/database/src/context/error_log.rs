@@ -1,8 +1,12 @@
 //! The last lines of the server's log, for `performance_schema.error_log`. The program that writes the log tells them here too; they are
 //! of the process, as the log is.
+//!
+//! Every line goes through [`printable`], so that nothing a client sends ends a line, moves a terminal's cursor or changes
+//! the direction of what is read.
 
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::fmt::Write;
 
 /// So many bytes of messages are kept at most.
 const BYTES_MAX: usize = 1 << 20;
@@ -29,6 +33,74 @@ pub struct Logged {
     pub of_engine: bool,
     /// The message.
     pub message: String,
+}
+
+/// Of a longer message the beginning and the end are logged, so many bytes of each.
+const PART_LEN_MAX: usize = 32 << 10;
+
+/// The target of a message of several lines. Its line feeds stay, and no line of it can be taken for the beginning of another
+/// message.
+pub const LINES: &str = "tidemark_lines";
+
+/// A message as the log may hold it: on one line, without characters that are not seen, and not too long.
+pub fn printable(message: &str) -> String {
+    let mut out = String::with_capacity(message.len().min(2 * PART_LEN_MAX));
+    let (head, left_out, tail) = ends(message);
+    escape(head, &mut out);
+    if left_out > 0 {
+        let _ = write!(out, " … {left_out} bytes are left out … ");
+        escape(tail, &mut out);
+    }
+    out
+}
+
+/// A message of several lines, each of them [`printable`]; what begins like the time of a message is indented.
+pub fn printable_lines(message: &str) -> String {
+    let mut out = String::new();
+    for (n, line) in message.split('\n').enumerate() {
+        if n > 0 {
+            out.push('\n');
+            if line.starts_with(|c: char| c.is_ascii_digit() || c == '{') {
+                out.push('\t');
+            }
+        }
+        out.push_str(&printable(line));
+    }
+    out
+}
+
+/// The beginning and the end of a text, and how much is between them.
+fn ends(text: &str) -> (&str, usize, &str) {
+    if text.len() <= 2 * PART_LEN_MAX {
+        return (text, 0, "");
+    }
+    let from = text.floor_char_boundary(PART_LEN_MAX);
+    let to = text.ceil_char_boundary(text.len() - PART_LEN_MAX);
+    (&text[..from], to - from, &text[to..])
+}
+
+fn escape(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if is_unseen(c) => {
+                let _ = write!(out, "\\u{{{:x}}}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+}
+
+/// Controls, separators of lines, and what Unicode has to format text with: direction, joiners, tags.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+                | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        )
 }
 
 /// What is kept of the log.
@@ -95,6 +167,43 @@ pub fn with<T>(f: impl FnOnce(&ErrorLog) -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_a_client_sends_ends_a_line() {
+        assert_eq!(printable("Jürgen's \\ \"😀\""), "Jürgen's \\ \"😀\"");
+        assert_eq!(
+            printable("a\r\n\t\0\u{1b}[2J\u{7f}\u{9b}"),
+            "a\\r\\n\\t\\u{0}\\u{1b}[2J\\u{7f}\\u{9b}"
+        );
+        assert_eq!(
+            printable("\u{202e}\u{2066}\u{2028}\u{feff}"),
+            "\\u{202e}\\u{2066}\\u{2028}\\u{feff}"
+        );
+        for c in (0..0x11_0000)
+            .filter_map(char::from_u32)
+            .filter(|c| c.is_control())
+        {
+            let shown = printable(&c.to_string());
+            assert!(
+                shown.starts_with('\\') && shown.chars().all(|c| c.is_ascii_graphic()),
+                "{shown}"
+            );
+        }
+        assert_eq!(
+            printable_lines("a\n2026-11-27 b\nc\td"),
+            "a\n\t2026-11-27 b\nc\\td"
+        );
+    }
+
+    #[test]
+    fn long_messages_keep_their_ends() {
+        let long = format!("begin{}end", "ä".repeat(100_000));
+        let shown = printable(&long);
+        assert!(
+            shown.starts_with("beginä") && shown.ends_with("äend") && shown.contains(" bytes are left out ")
+        );
+        assert!(shown.len() < 2 * PART_LEN_MAX + 100);
+    }
 
     #[test]
     fn old_lines_give_way_and_moments_differ() {

@@ -15,6 +15,7 @@
 //! statement; the files are appended to under a mutex each. An entry that cannot be written is lost, and the server's log
 //! says so once.
 
+use super::error_log::printable;
 use super::own_files::is_own;
 use super::process::Current;
 use super::state::SessionState;
@@ -193,15 +194,15 @@ impl Logs {
         let mut entry = format!(
             "# Time: {:.6}\n# User@Host: {}[{}] @ {host} [{}]  Id: {:5}\n# Query_time: {:.6}  Lock_time: {:.6} Rows_sent: {sent}  Rows_examined: {examined}\n",
             Timestamp::now(),
-            info.account.user,
-            info.user,
+            printable(&info.account.user),
+            printable(&info.user),
             if host.is_empty() { address } else { "" },
             info.connection_id,
             took.as_secs_f64(),
             state.waited_for_locks().as_secs_f64(),
         );
         if let Some(schema) = &state.schema {
-            entry += &format!("use {schema};\n");
+            entry += &format!("use {};\n", printable(schema));
         }
         entry += &format!(
             "SET timestamp={};\n",

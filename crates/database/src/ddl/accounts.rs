@@ -43,6 +43,7 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
     if state.database.accounts.are_open() {
         return Err(SqlError::option_prevents("--skip-grant-tables"));
     }
+    let prepared = Generated::prepared(state, statement)?;
     let _changing = state.change_accounts()?;
     tidemark_engine::failpoint::reach("accounts");
     let done = |done: Result<()>| done.map(|()| Generated::default());
@@ -58,17 +59,17 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
                 options,
                 default_roles,
             };
-            create(state, new, *if_not_exists)
+            create(state, new, *if_not_exists, prepared)
         }
         Statement::AlterUser {
             users,
             options,
             if_exists,
-        } => alter(state, users, options, *if_exists),
+        } => alter(state, users, (options, *if_exists), prepared),
         Statement::DropUser { users, if_exists } => done(drop_users(state, users, *if_exists)),
         Statement::RenameUser(pairs) => done(rename(state, pairs)),
         Statement::SetPassword { user, secret, change } => {
-            passwords::set_password(state, user.as_ref(), secret, change)
+            passwords::set_password(state, user.as_ref(), (secret, change), prepared)
         }
         Statement::Grant(grant) => done(give(state, grant)),
         Statement::Revoke(revoke) => done(take(state, revoke)),
@@ -128,9 +129,13 @@ struct NewUsers<'a> {
     default_roles: &'a [UserName],
 }
 
-fn create(state: &SessionState, new: NewUsers, if_not_exists: bool) -> Result<Generated> {
+fn create(
+    state: &SessionState,
+    new: NewUsers,
+    if_not_exists: bool,
+    mut generated: Generated,
+) -> Result<Generated> {
     require_create_user(state)?;
-    let mut generated = Generated::default();
     let default_roles = roles::of_new_user(state, new.default_roles)?;
     let mut put: Vec<Account> = Vec::new();
     let mut existing = Vec::new();
@@ -139,7 +144,7 @@ fn create(state: &SessionState, new: NewUsers, if_not_exists: bool) -> Result<Ge
         let twice = put
             .iter()
             .any(|new| new.auth.user == user && new.auth.host == host);
-        if twice || state.database.accounts.get(user, host).is_some() {
+        if twice || is_taken(state, (user, host)) {
             existing.push(quoted((user, host)));
             continue;
         }
@@ -191,6 +196,11 @@ pub(super) fn note_existing(
     Ok(())
 }
 
+/// Whether there is an account of the name, or must be none.
+pub(super) fn is_taken(state: &SessionState, (user, host): (&str, &str)) -> bool {
+    accounts::is_reserved(user, host) || state.database.accounts.get(user, host).is_some()
+}
+
 fn default_plugin(state: &SessionState) -> AuthPlugin {
     let name = state.database.variable("default_authentication_plugin");
     name.and_then(|name| AuthPlugin::by_name(&name))
@@ -200,10 +210,9 @@ fn default_plugin(state: &SessionState) -> AuthPlugin {
 fn alter(
     state: &SessionState,
     users: &[UserSpec],
-    options: &AccountOptions,
-    if_exists: bool,
+    (options, if_exists): (&AccountOptions, bool),
+    mut generated: Generated,
 ) -> Result<Generated> {
-    let mut generated = Generated::default();
     let own = &state.info.account;
     let only_own = users
         .iter()
@@ -284,7 +293,7 @@ fn rename(state: &SessionState, pairs: &[(UserName, UserName)]) -> Result<()> {
     for (old, new) in pairs {
         let (old, new) = (named(state, old), named(state, new));
         match state.database.accounts.get(old.0, old.1) {
-            Some(account) if state.database.accounts.get(new.0, new.1).is_none() => {
+            Some(account) if !is_taken(state, new) => {
                 require_system_user(state, &account)?;
                 if state.database.accounts.is_granted(&account.id()) {
                     return Err(SqlError::new(

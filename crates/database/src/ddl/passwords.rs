@@ -2,16 +2,22 @@
 //!
 //! Changing another account's password needs CREATE USER. Changing one's own needs no privilege, but the present password, given
 //! with REPLACE, where the account's rules or the server's demand it.
+//!
+//! To hash a password takes milliseconds, and an account may have many former ones. All of that is done before the right to change
+//! accounts is taken; whoever has that finds it done, unless the account was changed in between.
 
 use super::accounts::{apply, failed, named, require_create_user, require_system_user};
-use crate::accounts::{Account, AuthId, AuthPlugin, DefaultRules, Privileges, now_s, password};
+use crate::accounts::{self, Account, AuthId, AuthPlugin, DefaultRules, Privileges, now_s, password};
 use crate::context::SessionState;
 use crate::context::answer::{Answer, ResultRows, bigint, text};
 use crate::error::{Result, SqlError, er};
-use crate::parse::ast::{AccountOptions, AttributeChange, AuthSecret, SecretChange, UserAuth, UserName};
+use crate::parse::ast::{
+    AccountOptions, AttributeChange, AuthSecret, SecretChange, Statement, UserAuth, UserName,
+};
 use crate::types::Value;
 use crate::types::json::Json;
 use crate::variables::find;
+use std::collections::HashMap;
 
 /// `password_history` and `password_reuse_interval`.
 fn default_rules(state: &SessionState) -> DefaultRules {
@@ -27,14 +33,99 @@ fn is_own(state: &SessionState, account: &Account) -> bool {
     (&own.user, &own.host) == (&account.auth.user, &account.auth.host)
 }
 
-/// Passwords that a statement has made: whose, and what.
+/// A stored password, and one that was given.
+type Compared = (Vec<u8>, Vec<u8>);
+
+/// What a statement has found out about passwords, and those that it has made.
 #[derive(Default)]
-pub(super) struct Generated(Vec<(AuthId, String)>);
+pub(super) struct Generated {
+    /// Whose, and what.
+    made: Vec<(AuthId, String)>,
+    compared: HashMap<Compared, bool>,
+    /// New passwords of accounts, and how they are stored.
+    hashed: HashMap<AuthId, Compared>,
+}
 
 impl Generated {
+    /// Compares and hashes what a statement will want. Fails if the statement is killed meanwhile.
+    pub(super) fn prepared(state: &SessionState, statement: &Statement) -> Result<Generated> {
+        let mut generated = Generated::default();
+        match statement {
+            Statement::CreateUser { users, .. } | Statement::AlterUser { users, .. } => {
+                for spec in users {
+                    if let Some(auth) = &spec.auth {
+                        generated.prepare(state, named(state, &spec.name), auth)?;
+                    }
+                }
+            }
+            Statement::SetPassword { user, secret, change } => {
+                let auth = UserAuth {
+                    plugin: None,
+                    secret: secret.clone(),
+                    change: change.clone(),
+                };
+                let own = &state.info.account;
+                let name = user.as_ref().map(|user| named(state, user));
+                generated.prepare(state, name.unwrap_or((&own.user, &own.host)), &auth)?;
+            }
+            _ => {}
+        }
+        Ok(generated)
+    }
+
+    fn prepare(&mut self, state: &SessionState, name: (&str, &str), auth: &UserAuth) -> Result<()> {
+        let own = name == (&*state.info.account.user, &*state.info.account.host);
+        if !own && !state.has_global(Privileges::CREATE_USER) {
+            return Ok(());
+        }
+        let account = state.database.accounts.get(name.0, name.1);
+        if let (Some(account), Some(current)) = (&account, &auth.change.current) {
+            self.is_of(&account.auth.auth_string, current);
+        }
+        let AuthSecret::Password(text) = &auth.secret else {
+            return Ok(());
+        };
+        if text.is_empty() || text.len() > password::PASSWORD_LEN_MAX {
+            return Ok(());
+        }
+        if let Some(account) = &account {
+            for stored in account.kept_back(default_rules(state), now_s()) {
+                if state.process.is_interrupted() {
+                    return Err(SqlError::interrupted());
+                }
+                if self.is_of(stored, text) {
+                    break;
+                }
+            }
+        }
+        let plugin = match &auth.plugin {
+            Some(name) => AuthPlugin::by_name(name),
+            None => account.map(|account| account.auth.plugin),
+        };
+        if plugin != Some(AuthPlugin::MysqlNativePassword) {
+            let stored = password::caching_sha2_string(text);
+            let id = AuthId::new(name.0, name.1);
+            self.hashed.insert(id, (stored, text.clone()));
+        }
+        Ok(())
+    }
+
+    /// Whether what is stored is of this password.
+    fn is_of(&mut self, stored: &[u8], password: &[u8]) -> bool {
+        let both = (stored.to_vec(), password.to_vec());
+        let found = self.compared.entry(both);
+        *found.or_insert_with(|| accounts::is_of(stored, password))
+    }
+
+    /// The stored form of an account's new password, if it was made before.
+    fn take_hashed(&mut self, account: &Account, password: &[u8]) -> Option<Vec<u8>> {
+        let (stored, of) = self.hashed.remove(&account.id())?;
+        (of == password).then_some(stored)
+    }
+
     /// The result of a statement: the passwords, if it has made some.
     pub(super) fn answer(self) -> Answer {
-        if self.0.is_empty() {
+        if self.made.is_empty() {
             return Answer::ok();
         }
         let mut rows = ResultRows::new(&[
@@ -43,7 +134,7 @@ impl Generated {
             ("generated password", text(255)),
             ("auth_factor", bigint()),
         ]);
-        for (id, password) in self.0 {
+        for (id, password) in self.made {
             let text = |text: String| Value::string(text.into_bytes());
             rows.push(vec![text(id.user), text(id.host), text(password), Value::Int(1)]);
         }
@@ -73,7 +164,7 @@ pub(super) fn authenticate(
             SqlError::new(er::PLUGIN_IS_NOT_LOADED, format!("Plugin '{name}' is not loaded"))
         })?,
     };
-    check_current(state, account, &auth.change)?;
+    check_current(state, account, &auth.change, generated)?;
     let former = account.auth.clone();
     match &auth.secret {
         AuthSecret::None => {
@@ -83,18 +174,20 @@ pub(super) fn authenticate(
         AuthSecret::Password(text) => {
             require_strength(state, text)?;
             require_change(state, &auth.change, text)?;
-            change_password(state, account, (plugin, text), statement)?;
+            change_password(state, account, (plugin, text, statement), generated)?;
         }
         AuthSecret::Random => {
             let password = password::random(random_length(state));
-            change_password(state, account, (plugin, password.as_bytes()), statement)?;
-            generated.0.push((account.id(), password));
+            let new = (plugin, password.as_bytes(), statement);
+            change_password(state, account, new, generated)?;
+            generated.made.push((account.id(), password));
         }
         AuthSecret::Hash(hash) => {
             let valid = hash.is_empty()
                 || match plugin {
                     AuthPlugin::MysqlNativePassword => password::native_digest(hash).is_some(),
-                    AuthPlugin::CachingSha2Password => password::is_caching_sha2_string(hash),
+                    AuthPlugin::CachingSha2Password => password::caching_sha2_rounds(hash)
+                        .is_some_and(|rounds| rounds <= password::ROUNDS_MAX),
                 };
             if !valid {
                 return Err(SqlError::new(
@@ -119,8 +212,8 @@ pub(super) fn authenticate(
 pub(super) fn set_password(
     state: &SessionState,
     user: Option<&UserName>,
-    secret: &AuthSecret,
-    change: &SecretChange,
+    (secret, change): (&AuthSecret, &SecretChange),
+    mut generated: Generated,
 ) -> Result<Generated> {
     let own = (state.info.account.user.as_str(), state.info.account.host.as_str());
     let name = user.map_or(own, |user| named(state, user));
@@ -140,7 +233,6 @@ pub(super) fn set_password(
         secret: secret.clone(),
         change: change.clone(),
     };
-    let mut generated = Generated::default();
     authenticate(state, &mut account, (&auth, "SET PASSWORD"), &mut generated)?;
     apply(state, vec![account], Vec::new())?;
     Ok(generated)
@@ -181,12 +273,13 @@ fn require_change(state: &SessionState, change: &SecretChange, new: &[u8]) -> Re
 fn change_password(
     state: &SessionState,
     account: &mut Account,
-    (plugin, text): (AuthPlugin, &[u8]),
-    statement: &str,
+    (plugin, text, statement): (AuthPlugin, &[u8], &str),
+    generated: &mut Generated,
 ) -> Result<()> {
     // Before anything is hashed: a long password costs as much as it is long.
-    let is_short = text.len() <= password::PASSWORD_LEN_MAX;
-    if is_short && account.is_reuse(text, default_rules(state), now_s()) {
+    let is_short = !text.is_empty() && text.len() <= password::PASSWORD_LEN_MAX;
+    let mut kept_back = account.kept_back(default_rules(state), now_s());
+    if is_short && kept_back.any(|stored| generated.is_of(stored, text)) {
         return Err(SqlError::new(
             er::CREDENTIALS_CONTRADICT_TO_HISTORY,
             format!(
@@ -195,6 +288,13 @@ fn change_password(
             ),
         ));
     }
+    drop(kept_back);
+    if plugin == AuthPlugin::CachingSha2Password
+        && let Some(stored) = generated.take_hashed(account, text)
+    {
+        account.set_hashed(plugin, text, stored);
+        return Ok(());
+    }
     match account.set_password(plugin, text) {
         true => Ok(()),
         false => Err(failed(statement, &[account.quoted()], "")),
@@ -202,14 +302,19 @@ fn change_password(
 }
 
 /// `REPLACE`: errors 3891 to 3893.
-fn check_current(state: &SessionState, account: &Account, change: &SecretChange) -> Result<()> {
+fn check_current(
+    state: &SessionState,
+    account: &Account,
+    change: &SecretChange,
+    generated: &mut Generated,
+) -> Result<()> {
     let own = is_own(state, account);
     match &change.current {
         Some(_) if !own => Err(SqlError::new(
             er::CURRENT_PASSWORD_NOT_REQUIRED,
             "Do not specify the current password while changing it for other users.",
         )),
-        Some(current) if !account.has_password(current) => Err(SqlError::new(
+        Some(current) if !generated.is_of(&account.auth.auth_string, current) => Err(SqlError::new(
             er::INCORRECT_CURRENT_PASSWORD,
             "Incorrect current password. Specify the correct password which has to be replaced.",
         )),

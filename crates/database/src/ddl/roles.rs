@@ -2,7 +2,9 @@
 //!
 //! Like other statements on accounts they change copies and store them all at once. SET ROLE changes the session alone.
 
-use super::accounts::{apply, failed, named, note_existing, note_missing, quoted, require_system_user};
+use super::accounts::{
+    apply, failed, is_taken, named, note_existing, note_missing, quoted, require_system_user,
+};
 use crate::accounts::roles::{is_mandatory, not_granted, unknown};
 use crate::accounts::{Account, AuthId, Privileges};
 use crate::context::SessionState;
@@ -49,7 +51,7 @@ pub(super) fn create(state: &SessionState, roles: &[UserName], if_not_exists: bo
             ));
         }
         let is_new = |new: &Account| new.auth.user == *user && new.auth.host == *host;
-        if put.iter().any(is_new) || state.database.accounts.get(user, host).is_some() {
+        if put.iter().any(is_new) || is_taken(state, (user, host)) {
             existing.push(quoted((user, host)));
             continue;
         }

@@ -13,7 +13,7 @@
 
 use super::accounts::apply;
 use crate::accounts::{
-    Account, AuthId, AuthPlugin, Columns, Level, Lifetime, Privileges, Requirement, now_s, privilege,
+    self, Account, AuthId, AuthPlugin, Columns, Level, Lifetime, Privileges, Requirement, now_s, privilege,
 };
 use crate::context::answer::Answer;
 use crate::context::{DumpedTable, SessionState};
@@ -290,9 +290,12 @@ struct Loaded<'s> {
 }
 
 impl Loaded<'_> {
-    /// The account of this name. A new one is locked until its row of `user` comes. `None`: it is MySQL's own.
+    /// The account of this name. A new one is locked until its row of `user` comes. `None`: it is MySQL's own, or none may have the name.
     fn account(&mut self, user: String, host: String) -> Option<&mut Account> {
-        if MYSQLS_OWN.contains(&user.as_str()) {
+        if MYSQLS_OWN.contains(&user.as_str()) || user.contains('\0') || host.contains('\0') {
+            return None;
+        }
+        if accounts::is_reserved(&user, &host) {
             return None;
         }
         let is_it = |account: &Account| account.auth.user == user && account.auth.host == host;

@@ -15,7 +15,7 @@ pub(crate) mod status;
 pub mod waiting;
 pub mod work;
 
-use crate::context::{Database, Deadlock, Process, SessionSnapshot};
+use crate::context::{Database, Deadlock, Process, SessionSnapshot, error_log};
 use crate::dictionary::TableDef;
 use crate::types::{SqlType, TimeZone, TypeKind, Val};
 use std::collections::HashMap;
@@ -221,6 +221,7 @@ fn note_deadlock(database: &Database, info: &DeadlockInfo) {
         let zone = TimeZone::system();
         let names = LockNames::new(database, &zone);
         log::info!(
+            target: error_log::LINES,
             "transactions deadlock detected, dumping detailed information.\n{}",
             status::deadlock_text(&deadlock, &names)
         );

@@ -193,13 +193,8 @@ pub(super) const DEFS: &[Def] = &[
         "151",
         "4096 connections may wait to be accepted",
     ),
-    unused(
-        "open_files_limit",
-        Global,
-        from(0),
-        "1048576",
-        "the limit is as high as the system allows",
-    ),
+    // The limit is as high as the system allows, whatever is asked for; this says how high.
+    def("open_files_limit", Global, false, from(0), "0"),
     def("clone_max_data_bandwidth", Global, true, uint(0, 1_048_576), "0"),
     def("connect_timeout", Global, true, uint(2, 31_536_000), "10"),
     def("wait_timeout", Both, true, SECONDS, "28800"),

@@ -105,7 +105,7 @@ def connections(report: Report, server: Server) -> None:
         Address(server.address.host, server.address.port, "locked", "secret").connect().close()
         report.fail("a locked account is refused")
     except Exception as error:
-        report.equal(error.args[0], 3118, "a locked account is refused")
+        report.equal(error.args[0], 1045, "a locked account is refused as a wrong password is")
     report.equal(watched.grown(before, "Locked_connects"), [1], "and counted")
     seen = watched.status()
     after, since = (time.strptime(seen[f"Ssl_server_not_{end}"], "%b %d %H:%M:%S %Y GMT") for end in ("after", "before"))

@@ -156,12 +156,12 @@ class Accounts:
 
     def case_locked_accounts(self):
         self.root("DROP USER IF EXISTS svc@localhost", "CREATE USER svc@localhost ACCOUNT LOCK")
-        self.no_login("svc", code=3118)
+        self.no_login("svc", code=1045)
         assert "ACCOUNT LOCK" in self.root("SHOW CREATE USER svc@localhost")[0][0]
         self.root("ALTER USER svc@localhost ACCOUNT UNLOCK")
         self.login("svc").close()
         self.root("ALTER USER svc@localhost ACCOUNT LOCK")
-        self.no_login("svc", code=3118)
+        self.no_login("svc", code=1045)
 
     def case_require_ssl(self):
         self.root("DROP USER IF EXISTS svc@localhost", "CREATE USER svc@localhost REQUIRE SSL")

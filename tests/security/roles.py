@@ -162,7 +162,7 @@ class Roles:
     def case_roles_cannot_log_in(self):
         self.fresh()
         role = Address(self.address.host, self.address.port, "roles_r")
-        for change, code in [(None, 3118), ("ALTER USER roles_r ACCOUNT UNLOCK", 1862), ("ALTER USER roles_r IDENTIFIED BY 'pw'", 1045)]:
+        for change, code in [(None, 1045), ("ALTER USER roles_r ACCOUNT UNLOCK", 1862), ("ALTER USER roles_r IDENTIFIED BY 'pw'", 1045)]:
             if change:
                 self.root(change)
             try:

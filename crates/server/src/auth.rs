@@ -5,19 +5,26 @@
 //! hand over the password itself (over TLS or a Unix socket as it is, over an open line encrypted with the server's
 //! RSA key), and from then on the server remembers SHA256(SHA256(password)) and checks responses with that.
 //!
-//! A user that does not exist is asked all the same, so that asking does not tell who exists.
+//! *What a stranger learns.* A wrong password is answered with the same packets, the same error and the same work whatever
+//! the account is: with a password or without, locked, expired, with demands on the connection, or not there at all. Only
+//! the plugin of an account shows, in the request to go on with it; a name without an account shows one by chance, and
+//! always the same. A locked account answers a right password as a wrong one, and so does one whose demands on the
+//! connection are not met: the log says why.
+//!
+//! What is slow, a hash of many rounds and RSA, is done for a few logins at once, see [`provings`](crate::provings).
 
 use crate::channel::Channel;
 use crate::errors;
 use crate::handshake::{NONCE_LEN, Nonce};
 use crate::packet::{Input, ReadError};
+use crate::provings::Provings;
 use crate::secrets::PasswordKey;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tidemark_sql::accounts::Requirement;
-use tidemark_sql::accounts::password::{caching_sha2_matches, native_digest};
+use tidemark_sql::accounts::password::native_digest;
+use tidemark_sql::accounts::requirement;
 use tidemark_sql::{AccountAuth, AuthPlugin, Database, SqlError};
 
 /// No packet of an authentication is longer, connection attributes included.
@@ -33,6 +40,8 @@ const FULL_AUTHENTICATION: u8 = 0x04;
 pub enum Failure {
     /// The client is told, and let go.
     Refused(SqlError),
+    /// The password was right, but the account is locked; the client is told what it would be for a wrong one.
+    Locked(SqlError),
     /// The client is gone, or did not keep to the protocol.
     Read(ReadError),
     Write(std::io::Error),
@@ -54,6 +63,7 @@ impl From<std::io::Error> for Failure {
 pub struct Authenticator {
     database: Arc<Database>,
     key: PasswordKey,
+    provings: Provings,
 }
 
 /// A login attempt: who, and with which proof for which plugin.
@@ -64,6 +74,8 @@ pub struct Attempt<'a> {
     pub proof: &'a [u8],
     /// The proof may be made with a nonce other than the latest, and has to be made again.
     pub is_stale: bool,
+    /// True once the login is not wanted any more: it was evicted, has run out of time, or its client has left.
+    pub is_over: &'a dyn Fn() -> bool,
 }
 
 impl Authenticator {
@@ -71,6 +83,7 @@ impl Authenticator {
         Authenticator {
             database,
             key: PasswordKey::default(),
+            provings: Provings::default(),
         }
     }
 
@@ -84,122 +97,127 @@ impl Authenticator {
         account: Option<&AccountAuth>,
         attempt: &Attempt,
     ) -> Result<(), Failure> {
-        let decoy = decoy();
-        let known = account.unwrap_or(&decoy);
+        let shown = account.map(|account| account.plugin);
+        let known = shown.unwrap_or_else(|| self.database.plugin_of_unknown(attempt.user));
         let mut proof = attempt.proof.to_vec();
         let plugin = attempt.plugin.unwrap_or(b"mysql_native_password");
-        if plugin != known.plugin.name().as_bytes() || attempt.is_stale {
+        if plugin != known.name().as_bytes() || attempt.is_stale {
             *nonce = Nonce::random();
-            proof = ask_for_plugin(channel, input, known.plugin, nonce)?;
+            proof = ask_for_plugin(channel, input, known, nonce)?;
         }
         // One NUL is how some clients spell an empty proof.
         if proof == [0] {
             proof.clear();
         }
         let with_password = !proof.is_empty();
-        let proved = if known.auth_string.is_empty() || proof.is_empty() {
-            known.auth_string.is_empty() && proof.is_empty()
-        } else {
-            match known.plugin {
-                AuthPlugin::MysqlNativePassword => {
-                    native_proves(&known.auth_string, nonce, &proof)
-                        || native_proves(&known.second, nonce, &proof)
+        let encryption = channel.transport.encryption();
+        let may_enter = account.is_some_and(|account| {
+            !account.locked && requirement::is_met(&account.requirement, encryption.as_ref())
+        });
+        let proved = match known {
+            _ if proof.is_empty() => account.is_some_and(|account| account.auth_string.is_empty()),
+            AuthPlugin::MysqlNativePassword => {
+                let stored = account.map(|account| [&*account.auth_string, &account.second]);
+                let [present, second] = stored.unwrap_or([b"", b""]);
+                native_proves(present, nonce, &proof) | native_proves(second, nonce, &proof)
+            }
+            AuthPlugin::CachingSha2Password => {
+                let quick = account
+                    .filter(|_| may_enter)
+                    .and_then(|account| account.fast_digest);
+                match quick.is_some_and(|digest| caching_sha2_proves(&digest, nonce, &proof)) {
+                    true => {
+                        channel.out.packet(&[MORE, FAST_OK]);
+                        true
+                    }
+                    false => self.in_full(channel, input, nonce, account, attempt)?,
                 }
-                AuthPlugin::CachingSha2Password => self.caching_sha2(channel, input, nonce, known, &proof)?,
             }
         };
-        if account.is_some() {
-            let noted = self.database.note_login(known, attempt.host, proved);
+        if let Some(account) = account {
+            let noted = self
+                .database
+                .note_login(account, attempt.host, proved && may_enter);
             noted.map_err(Failure::Refused)?;
         }
-        if !proved || account.is_none() {
-            let denied = errors::access_denied(attempt.user, attempt.host, with_password);
-            return Err(Failure::Refused(denied));
+        if proved && may_enter {
+            self.provings.succeeded(attempt.host);
+            return Ok(());
         }
-        if known.locked {
+        let denied = errors::access_denied(attempt.user, attempt.host, with_password);
+        if proved && account.is_some_and(|account| account.locked) {
             let locked = &self.database.counters().locked_connects;
             locked.fetch_add(1, Ordering::Relaxed);
-            return Err(Failure::Refused(errors::account_locked(
-                attempt.user,
-                attempt.host,
-            )));
+            return Err(Failure::Locked(denied));
         }
-        Ok(())
+        Err(Failure::Refused(denied))
     }
 
-    fn caching_sha2(
+    /// Asks for the password itself, and compares it when it is this host's turn.
+    fn in_full(
         &self,
         channel: &mut Channel,
         input: &mut Input,
         nonce: &Nonce,
-        account: &AccountAuth,
-        proof: &[u8],
+        account: Option<&AccountAuth>,
+        attempt: &Attempt,
     ) -> Result<bool, Failure> {
-        if let Some(digest) = account.fast_digest
-            && caching_sha2_proves(&digest, nonce, proof)
-        {
-            channel.out.packet(&[MORE, FAST_OK]);
-            return Ok(true);
-        }
         channel.out.packet(&[MORE, FULL_AUTHENTICATION]);
         channel.send()?;
-        let Some(password) = self.ask_for_password(channel, input, nonce)? else {
+        let sent = self.ask_for_password(channel, input)?;
+        let turn = self.provings.wait(attempt.host, attempt.is_over);
+        let _turn = turn.ok_or(ReadError::Closed)?;
+        let password = match sent {
+            Sent::Plain(password) => Some(password),
+            Sent::Encrypted(encrypted) => self.decrypt(&encrypted, nonce),
+        };
+        let password = password.and_then(|mut password| (password.pop() == Some(0)).then_some(password));
+        let Some(password) = password else {
             return Ok(false);
         };
-        if !account.second.is_empty() && caching_sha2_matches(&account.second, &password) {
-            return Ok(true);
-        }
-        let matches = caching_sha2_matches(&account.auth_string, &password);
-        if matches {
+        let (present, second) = self.database.prove_password(account, &password);
+        if let Some(account) = account
+            && present
+        {
             let digest = Sha256::digest(Sha256::digest(&password)).into();
             self.database.remember_digest(account, digest);
         }
-        Ok(matches)
+        Ok(present || second)
     }
 
-    /// The password itself; `None` if what came is not one.
-    fn ask_for_password(
-        &self,
-        channel: &mut Channel,
-        input: &mut Input,
-        nonce: &Nonce,
-    ) -> Result<Option<Vec<u8>>, Failure> {
+    /// The password, as the client sends it: with a NUL behind it.
+    fn ask_for_password(&self, channel: &mut Channel, input: &mut Input) -> Result<Sent, Failure> {
+        let packet = channel.read(input, AUTH_PACKET_LEN_MAX)?.to_vec();
         if channel.transport.is_private() {
-            let packet = channel.read(input, AUTH_PACKET_LEN_MAX)?;
-            return Ok(packet.strip_suffix(&[0]).map(<[u8]>::to_vec));
+            return Ok(Sent::Plain(packet));
         }
-        let mut encrypted = channel.read(input, AUTH_PACKET_LEN_MAX)?.to_vec();
-        if encrypted == [REQUEST_PUBLIC_KEY] {
-            let packet = channel.out.begin();
-            packet.push(MORE);
-            let key = || self.key.public_pem();
-            packet.extend_from_slice(self.database.public_key.get_or_init(key).as_bytes());
-            channel.out.end();
-            channel.send()?;
-            encrypted = channel.read(input, AUTH_PACKET_LEN_MAX)?.to_vec();
+        if packet != [REQUEST_PUBLIC_KEY] {
+            return Ok(Sent::Encrypted(packet));
         }
-        Ok(self.key.decrypt(&encrypted).and_then(|mut masked| {
-            for (byte, mask) in masked.iter_mut().zip(nonce.bytes().iter().cycle()) {
-                *byte ^= mask;
-            }
-            masked.strip_suffix(&[0]).map(<[u8]>::to_vec)
-        }))
+        let packet = channel.out.begin();
+        packet.push(MORE);
+        let key = || self.key.public_pem();
+        packet.extend_from_slice(self.database.public_key.get_or_init(key).as_bytes());
+        channel.out.end();
+        channel.send()?;
+        Ok(Sent::Encrypted(
+            channel.read(input, AUTH_PACKET_LEN_MAX)?.to_vec(),
+        ))
+    }
+
+    fn decrypt(&self, encrypted: &[u8], nonce: &Nonce) -> Option<Vec<u8>> {
+        let mut masked = self.key.decrypt(encrypted)?;
+        for (byte, mask) in masked.iter_mut().zip(nonce.bytes().iter().cycle()) {
+            *byte ^= mask;
+        }
+        Some(masked)
     }
 }
 
-/// The account of a user that does not exist: a plugin to ask with, and a password that no account has.
-fn decoy() -> AccountAuth {
-    AccountAuth {
-        user: String::new(),
-        host: String::new(),
-        plugin: AuthPlugin::CachingSha2Password,
-        auth_string: [&b"$A$00A$"[..], &[b'.'; 63]].concat(),
-        fast_digest: None,
-        locked: false,
-        expired: false,
-        second: Vec::new(),
-        requirement: Requirement::None,
-    }
+/// A password as it came.
+enum Sent {
+    Plain(Vec<u8>),
+    Encrypted(Vec<u8>),
 }
 
 /// Asks for a proof made for another plugin than the client chose.
@@ -222,9 +240,12 @@ fn ask_for_plugin(
 
 /// proof = SHA1(password) xor SHA1(nonce, SHA1(SHA1(password)))
 fn native_proves(auth_string: &[u8], nonce: &Nonce, proof: &[u8]) -> bool {
-    let (Some(stored), Ok(proof)) = (native_digest(auth_string), <[u8; NONCE_LEN]>::try_from(proof)) else {
+    let Ok(proof) = <[u8; NONCE_LEN]>::try_from(proof) else {
         return false;
     };
+    // An account without such a password takes as long.
+    let digest = native_digest(auth_string);
+    let stored = digest.unwrap_or_default();
     let mask = Sha1::new()
         .chain_update(nonce.bytes())
         .chain_update(stored)
@@ -233,7 +254,7 @@ fn native_proves(auth_string: &[u8], nonce: &Nonce, proof: &[u8]) -> bool {
     for (byte, mask) in password_digest.iter_mut().zip(mask) {
         *byte ^= mask;
     }
-    same(&Sha1::digest(password_digest), &stored)
+    same(&Sha1::digest(password_digest), &stored) & digest.is_some()
 }
 
 /// proof = SHA256(password) xor SHA256(SHA256(SHA256(password)), nonce)

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
-use tidemark_sql::accounts::{Privileges, Refusal, privilege_missing, requirement};
+use tidemark_sql::accounts::{Privileges, Refusal, privilege_missing};
 use tidemark_sql::status;
 use tidemark_sql::{Client, ClientSocket};
 use tidemark_sql::{ConnectInfo, Counter, Session, SqlError};
@@ -48,6 +48,8 @@ enum End {
     Gone,
     /// The client is told why.
     Told(SqlError),
+    /// The client is told that its password is wrong, though it is right: the account is locked.
+    Locked(SqlError),
     Failed(io::Error),
     /// TLS could not be agreed on.
     NoTls(io::Error),
@@ -59,6 +61,7 @@ impl End {
         match self {
             End::Gone | End::Failed(_) => Refusal::Handshake,
             End::NoTls(_) => Refusal::Tls,
+            End::Locked(_) => Refusal::AccountLocked,
             End::Told(error) if BROKEN_LOGIN.contains(&error.code) => Refusal::Handshake,
             End::Told(error) => Refusal::of(error.code, &error.message),
         }
@@ -88,6 +91,7 @@ impl From<Failure> for End {
     fn from(failure: Failure) -> End {
         match failure {
             Failure::Refused(error) => End::Told(error),
+            Failure::Locked(error) => End::Locked(error),
             Failure::Read(e) => e.into(),
             Failure::Write(e) => End::Failed(e),
         }
@@ -114,8 +118,15 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer, mut slot: ConnectionSlot) {
         Err(end) => {
             let counters = shared.database.counters();
             counters.aborted_connects.fetch_add(1, Ordering::Relaxed);
-            if let End::Told(error) = &end {
-                log::info!("connection {}: no login: {error}", connection.peer.connection_id);
+            let id = connection.peer.connection_id;
+            let why = match &end {
+                End::Told(error) => Some((error, "")),
+                End::Locked(error) => Some((error, ", since the account is locked")),
+                _ => None,
+            };
+            if let Some((error, why)) = why {
+                let line = || format!("connection {id}: no login: {error}{why}");
+                shared.refused.note(&connection.peer.host, line);
             }
             let errors_max = shared.database.variable_u64("max_connect_errors");
             hosts.failed(&connection.peer.host, end.refusal(), errors_max);
@@ -130,7 +141,8 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer, mut slot: ConnectionSlot) {
     } else {
         ""
     };
-    log::info!("connection {id}: {}@{} has logged in{tls}", info.user, info.host);
+    let line = || format!("connection {id}: {}@{} has logged in{tls}", info.user, info.host);
+    shared.logged_in.note(&info.host, line);
     let ended = caught(|| connection.converse(&mut session));
     connection.count_traffic(&session);
     if let Err(end) = ended {
@@ -201,7 +213,7 @@ impl Connection {
         if demands_privacy && !self.channel.transport.is_private() {
             return Err(End::Told(errors::insecure_transport()));
         }
-        let info = self.authenticate(&login, false)?;
+        let info = self.authenticate(&login, false, &|| slot.is_over())?;
         let database = Arc::clone(&self.shared.database);
         let privileges = database.global_privileges(&info.account);
         if slot.interface() == Interface::Administrative
@@ -225,8 +237,15 @@ impl Connection {
     }
 
     /// Checks who a client is, and makes what the session is told of it.
-    fn authenticate(&mut self, login: &Login, is_stale: bool) -> Result<ConnectInfo, End> {
-        let user = command::text(login.user);
+    /// `is_over` says whether it is still wanted.
+    fn authenticate(
+        &mut self,
+        login: &Login,
+        is_stale: bool,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<ConnectInfo, End> {
+        let user = handshake::user_name(login.user);
+        let socket = self.peer.socket.clone();
         let account = self.shared.database.account(&user, &self.peer.host);
         let attempt = Attempt {
             user: &user,
@@ -234,6 +253,7 @@ impl Connection {
             plugin: login.plugin,
             proof: login.proof,
             is_stale,
+            is_over: &|| is_over() || socket.is_left(),
         };
         self.shared.authenticator.check(
             &mut self.channel,
@@ -248,9 +268,6 @@ impl Connection {
             return Err(End::Told(errors::access_denied(&user, &self.peer.host, true)));
         };
         let encryption = self.channel.transport.encryption();
-        if !requirement::is_met(&account.requirement, encryption.as_ref()) {
-            return Err(End::Told(errors::access_denied(&user, &self.peer.host, true)));
-        }
         let password_expired = self.shared.database.is_password_expired(&account);
         if password_expired && !login.capabilities.has(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS) {
             let disconnects = self.shared.database.variable("disconnect_on_expired_password");
@@ -348,7 +365,7 @@ impl Connection {
             .map_err(|_| End::Told(errors::unknown_command()))?;
         // Clients differ in whether they answer the nonce of the greeting or the latest, so they get a new one.
         let is_stale = login.plugin.is_some() && !login.proof.is_empty();
-        let info = self.authenticate(&login, is_stale)?;
+        let info = self.authenticate(&login, is_stale, &|| session.is_killed())?;
         self.commands.forget();
         session.count_command(tidemark_sql::command::ADMIN);
         session.change_user(info).map_err(End::Told)?;
@@ -371,7 +388,7 @@ impl Connection {
         match end {
             End::Gone => {}
             End::Failed(e) | End::NoTls(e) => log::debug!("connection {id}: {e}"),
-            End::Told(error) => {
+            End::Told(error) | End::Locked(error) => {
                 log::debug!("connection {id}: {error}");
                 // A client that is told something out of turn reads it as the answer to its next command.
                 self.channel.out.sequence = self.channel.out.sequence.max(1);

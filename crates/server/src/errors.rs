@@ -30,11 +30,6 @@ pub fn access_denied(user: &str, host: &str, with_password: bool) -> SqlError {
     error(1045, b"28000", message)
 }
 
-pub fn account_locked(user: &str, host: &str) -> SqlError {
-    let message = format!("Access denied for user '{user}'@'{host}'. Account is locked.");
-    error(3118, b"HY000", message)
-}
-
 pub fn password_expired() -> SqlError {
     let message = "Your password has expired. To log in you must change it using a client that supports expired passwords.";
     error(1862, b"HY000", message.to_owned())

@@ -18,11 +18,13 @@
 //!
 //! The administrative interface (`admin_address`) has logins of its own, and no limit of established sessions.
 
+use crate::client_log::ClientLog;
 use crate::errors;
 use crate::transport::Socket;
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tidemark_sql::SqlError;
 
@@ -58,6 +60,8 @@ struct State {
     clients: HashMap<u64, Socket>,
     ordinary: InterfaceClients,
     administrative: InterfaceClients,
+    /// By host, how many threads are left of logins that have come to nothing.
+    ending: HashMap<Arc<str>, usize>,
     closed: bool,
 }
 
@@ -76,25 +80,35 @@ type Login = (Instant, u64);
 struct PendingLogin {
     socket: Socket,
     host: Arc<str>,
+    over: Arc<AtomicBool>,
+}
+
+impl PendingLogin {
+    /// The login has come to nothing: its thread is to end.
+    fn give_up(&self) {
+        self.over.store(true, Ordering::Release);
+        self.socket.close();
+    }
 }
 
 impl InterfaceClients {
-    fn begin(&mut self, login: Login, socket: Socket, host: &str) {
-        let host: Arc<str> = host.into();
-        *self.of_hosts.entry(Arc::clone(&host)).or_default() += 1;
-        self.logins.insert(login, PendingLogin { socket, host });
+    fn begin(&mut self, login: Login, socket: Socket, host: &Arc<str>) -> Arc<AtomicBool> {
+        *self.of_hosts.entry(Arc::clone(host)).or_default() += 1;
+        let over = Arc::new(AtomicBool::new(false));
+        let pending = PendingLogin {
+            socket,
+            host: Arc::clone(host),
+            over: Arc::clone(&over),
+        };
+        self.logins.insert(login, pending);
+        over
     }
 
     /// Takes a login out, if it is still there.
-    fn end(&mut self, login: Login) -> Option<Socket> {
-        let PendingLogin { socket, host } = self.logins.remove(&login)?;
-        if let Some(count) = self.of_hosts.get_mut(&host) {
-            *count -= 1;
-            if *count == 0 {
-                self.of_hosts.remove(&host);
-            }
-        }
-        Some(socket)
+    fn end(&mut self, login: Login) -> Option<PendingLogin> {
+        let pending = self.logins.remove(&login)?;
+        count_down(&mut self.of_hosts, &pending.host);
+        Some(pending)
     }
 
     /// The login to evict for a new one.
@@ -106,7 +120,36 @@ impl InterfaceClients {
     }
 }
 
+/// One less of a host.
+fn count_down(counts: &mut HashMap<Arc<str>, usize>, host: &Arc<str>) {
+    if let Some(count) = counts.get_mut(host) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(host);
+        }
+    }
+}
+
 impl State {
+    /// Whether there are too many threads for one more of this host. The threads of logins that came to nothing end by
+    /// themselves, a little later: until then they count, first of all against the host that has them.
+    fn has_too_many_threads(&self, host: &str, limits: GateLimits) -> bool {
+        let threads_max = limits.connections + 1 + 2 * limits.logins;
+        let most = match self.ending.contains_key(host) {
+            true => threads_max,
+            false => threads_max + limits.logins,
+        };
+        self.clients.len() >= most
+    }
+
+    /// A login has come to nothing: its thread is to end.
+    fn give_up(&mut self, interface: Interface, login: Login) {
+        if let Some(pending) = self.clients_of(interface).end(login) {
+            pending.give_up();
+            *self.ending.entry(pending.host).or_default() += 1;
+        }
+    }
+
     fn clients_of(&mut self, interface: Interface) -> &mut InterfaceClients {
         match interface {
             Interface::Ordinary => &mut self.ordinary,
@@ -120,6 +163,8 @@ pub struct ConnectionSlot {
     gate: Arc<Gate>,
     interface: Interface,
     login: Login,
+    host: Arc<str>,
+    over: Arc<AtomicBool>,
     established: bool,
 }
 
@@ -134,20 +179,20 @@ impl Gate {
     ) -> Result<ConnectionSlot, SqlError> {
         let login = (Instant::now() + limits.login_time, connection_id);
         let mut state = self.state.lock();
-        // The threads of evicted logins end by themselves, a little later: until then they count.
-        let threads_max = limits.connections + 1 + 2 * limits.logins;
-        let full = state.ordinary.established > limits.connections || state.clients.len() >= threads_max;
+        let full =
+            state.ordinary.established > limits.connections || state.has_too_many_threads(host, limits);
         if full && interface == Interface::Ordinary {
             return Err(errors::too_many_connections());
         }
         state.clients.insert(connection_id, socket.clone());
-        let clients_of = state.clients_of(interface);
-        while clients_of.logins.len() >= limits.logins.max(1)
-            && let Some(other) = clients_of.to_evict()
+        while state.clients_of(interface).logins.len() >= limits.logins.max(1)
+            && let Some(other) = state.clients_of(interface).to_evict()
         {
-            clients_of.end(other).iter().for_each(Socket::close);
+            state.give_up(interface, other);
         }
-        clients_of.begin(login, socket.clone(), host);
+        let clients_of = state.clients_of(interface);
+        let host: Arc<str> = host.into();
+        let over = clients_of.begin(login, socket.clone(), &host);
         let is_next = clients_of.logins.first_key_value().map(|(key, _)| *key) == Some(login);
         drop(state);
         if is_next {
@@ -157,26 +202,29 @@ impl Gate {
             gate: Arc::clone(self),
             interface,
             login,
+            host,
+            over,
             established: false,
         })
     }
 
     /// Closes the sockets of logins past their deadline, until the gate is closed.
-    pub fn watch_logins(&self) {
+    pub fn watch_logins(&self, log: &ClientLog) {
         let mut state = self.state.lock();
         while !state.closed {
             let now = Instant::now();
             let mut next: Option<Instant> = None;
             for interface in [Interface::Ordinary, Interface::Administrative] {
-                let clients_of = state.clients_of(interface);
-                while let Some((&login, _)) = clients_of.logins.first_key_value() {
+                while let Some((&login, pending)) = state.clients_of(interface).logins.first_key_value() {
                     let (deadline, connection_id) = login;
                     if deadline > now {
                         next = Some(next.map_or(deadline, |other| other.min(deadline)));
                         break;
                     }
-                    log::info!("connection {connection_id}: the login took longer than connect_timeout");
-                    clients_of.end(login).iter().for_each(Socket::close);
+                    log.note(&pending.host, || {
+                        format!("connection {connection_id}: the login took longer than connect_timeout")
+                    });
+                    state.give_up(interface, login);
                 }
             }
             match next {
@@ -218,6 +266,11 @@ impl ConnectionSlot {
         self.interface
     }
 
+    /// True once the login was evicted, or has run out of time.
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
     /// The client is authenticated: its login becomes a session. Error 1040 if `max_connections` are established;
     /// an administrator may have one more.
     pub fn establish(&mut self, connections: usize, is_administrator: bool) -> Result<(), SqlError> {
@@ -241,6 +294,9 @@ impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut state = self.gate.state.lock();
         state.clients.remove(&self.login.1);
+        if self.is_over() {
+            count_down(&mut state.ending, &self.host);
+        }
         let clients_of = state.clients_of(self.interface);
         match self.established {
             true => clients_of.established -= 1,
@@ -255,6 +311,7 @@ impl Drop for ConnectionSlot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client_log;
     use std::io::{ErrorKind, Read};
     use std::os::unix::net::UnixStream;
 
@@ -341,10 +398,34 @@ mod tests {
     }
 
     #[test]
+    fn threads_that_are_ending_count_against_their_own_host() {
+        let gate = Arc::new(Gate::default());
+        let from = |host, id| {
+            let (socket, client) = pair();
+            let slot = gate.admit(&socket, (host, id), Interface::Ordinary, LIMITS);
+            (slot, client)
+        };
+        let most = LIMITS.connections + 1 + 2 * LIMITS.logins;
+        let mut many: Vec<_> = (0..20).map(|id| from("attacker", id)).collect();
+        assert_eq!(many.iter().filter(|(slot, _)| slot.is_ok()).count(), most);
+        let over = |slot: &Result<ConnectionSlot, SqlError>| slot.as_ref().is_ok_and(ConnectionSlot::is_over);
+        assert_eq!(
+            many.iter().filter(|(slot, _)| over(slot)).count(),
+            most - LIMITS.logins
+        );
+        let (honest, _client) = from("honest", 100);
+        assert!(honest.is_ok_and(|slot| !slot.is_over()));
+        many.clear();
+        assert!(gate.state.lock().ending.is_empty());
+        assert!(from("attacker", 101).0.is_ok());
+    }
+
+    #[test]
     fn a_login_has_one_deadline() {
         let gate = Arc::new(Gate::default());
         let watching = Arc::clone(&gate);
-        let watch = std::thread::spawn(move || watching.watch_logins());
+        let log = ClientLog::new(client_log::REFUSED);
+        let watch = std::thread::spawn(move || watching.watch_logins(&log));
         let brief = GateLimits {
             login_time: Duration::from_millis(50),
             ..LIMITS

@@ -82,6 +82,19 @@ pub fn is_tls_request(packet: &[u8]) -> bool {
 /// Of the attributes of a connection so many bytes are kept, as MySQL keeps.
 const ATTRIBUTES_LEN_MAX: usize = 512;
 
+/// No account has a longer name.
+const USER_LEN_MAX: usize = 32;
+
+/// The name of a user as a client gives it, cut to as many characters as an account may have.
+pub fn user_name(bytes: &[u8]) -> String {
+    // No character has more than four bytes, and one that was cut in two is beyond the limit.
+    let bytes = &bytes[..bytes.len().min(4 * USER_LEN_MAX + 3)];
+    String::from_utf8_lossy(bytes)
+        .chars()
+        .take(USER_LEN_MAX)
+        .collect()
+}
+
 /// Who a client says it is.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Login<'a> {
@@ -256,6 +269,17 @@ mod tests {
         for len in 32..packet.len() {
             let _ = Login::parse(&packet[..len], ours);
         }
+    }
+
+    #[test]
+    fn names_of_users_are_cut() {
+        assert_eq!(user_name(b"root"), "root");
+        assert_eq!(user_name(&[b'a'; 100_000]), "a".repeat(32));
+        assert_eq!(
+            user_name("\u{1f600}".repeat(40).as_bytes()),
+            "\u{1f600}".repeat(32)
+        );
+        assert_eq!(user_name(&[0xff; 4096]), "\u{fffd}".repeat(32));
     }
 
     #[test]

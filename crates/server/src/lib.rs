@@ -4,7 +4,8 @@
 //!  listen      TCP addresses and the Unix socket
 //!  server      who is connected; start and stop
 //!  connection  one client, one thread: log in, then command after command
-//!  handshake, capability, auth, secrets   who the client is
+//!  client_log  what the log says of clients, within bounds
+//!  handshake, capability, auth, provings, secrets   who the client is
 //!  command, params, attributes  what it asks for
 //!  results, reply               what it is answered
 //!  channel, packet, transport   packets, and the bytes below them
@@ -21,6 +22,7 @@ mod attributes;
 mod auth;
 mod capability;
 mod channel;
+mod client_log;
 mod command;
 mod connection;
 mod cursor;
@@ -32,6 +34,7 @@ mod handshake;
 mod listen;
 mod packet;
 mod params;
+mod provings;
 mod reply;
 mod results;
 mod secrets;

@@ -5,12 +5,14 @@
 
 use crate::auth::Authenticator;
 use crate::channel::Channel;
+use crate::client_log::{self, ClientLog};
 use crate::connection::{self, Peer};
 use crate::errors;
 use crate::gate::{Gate, GateLimits, Interface};
 use crate::listen::{Listener, listen_tcp, listen_unix};
 use crate::tls::{self, Tls};
 use crate::transport::{Patience, Socket, Transport};
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -57,6 +59,10 @@ pub struct Shared {
     pub version: String,
     /// The plugin that clients are to begin with; accounts that use the other one ask for it.
     pub greeting_plugin: String,
+    /// Logins that come to nothing.
+    pub refused: ClientLog,
+    /// Logins that succeed.
+    pub logged_in: ClientLog,
     gate: Arc<Gate>,
     next_id: AtomicU64,
     stopping: AtomicBool,
@@ -90,6 +96,8 @@ impl Server {
             greeting_plugin: known("default_authentication_plugin", "caching_sha2_password"),
             authenticator: Authenticator::new(Arc::clone(&database)),
             tls,
+            refused: ClientLog::new(client_log::REFUSED),
+            logged_in: ClientLog::new(client_log::LOGGED_IN),
             gate: Arc::default(),
             next_id: AtomicU64::new(SERVER_ID + 1),
             stopping: AtomicBool::new(false),
@@ -118,10 +126,10 @@ impl Server {
                 .spawn(move || accept(&shared, &listener))?;
             server.acceptors.push(acceptor);
         }
-        let gate = Arc::clone(&server.shared.gate);
+        let shared = Arc::clone(&server.shared);
         let watch = thread::Builder::new()
             .name("logins".into())
-            .spawn(move || gate.watch_logins())?;
+            .spawn(move || shared.gate.watch_logins(&shared.refused))?;
         server.acceptors.push(watch);
         Ok(server)
     }
@@ -148,6 +156,8 @@ impl Server {
             }
         }
         self.shared.end_connections();
+        self.shared.refused.flush();
+        self.shared.logged_in.flush();
     }
 }
 
@@ -206,18 +216,64 @@ impl Shared {
 }
 
 fn accept(shared: &Arc<Shared>, listener: &Listener) {
+    let mut spare = Spare::default();
     while !shared.stopping.load(Ordering::SeqCst) {
         match listener.accept() {
             Ok((socket, host, port)) => admit(shared, listener.interface(), socket, (host, port)),
             Err(_) if shared.stopping.load(Ordering::SeqCst) => return,
             Err(e) => {
-                // Out of file descriptors, most likely: wait for a client to leave.
                 let failed = &shared.database.counters().failed_accepts;
                 failed.fetch_add(1, Ordering::Relaxed);
-                log::warn!("a connection could not be accepted: {e}");
-                thread::sleep(Duration::from_millis(100));
+                spare.log(&e);
+                match spare.accept(listener, &e) {
+                    Some(socket) => refuse(shared, socket, &errors::too_many_connections()),
+                    None => thread::sleep(Duration::from_millis(100)),
+                }
             }
         }
+    }
+}
+
+/// A file that is open for nothing but to be closed when there can be no more: so there is one for a client that is one too
+/// many, to be told so.
+struct Spare {
+    file: Option<File>,
+    /// When it was logged last that connections are not accepted.
+    logged: Option<Instant>,
+}
+
+impl Default for Spare {
+    fn default() -> Spare {
+        Spare {
+            file: File::open("/dev/null").ok(),
+            logged: None,
+        }
+    }
+}
+
+impl Spare {
+    /// One line for all that fail within a while.
+    fn log(&mut self, error: &io::Error) {
+        const EVERY: Duration = Duration::from_secs(60);
+        if self.logged.is_none_or(|logged| logged.elapsed() >= EVERY) {
+            self.logged = Some(Instant::now());
+            log::warn!("a connection could not be accepted: {error}");
+        }
+    }
+
+    /// The client that could not be accepted because there were too many files.
+    fn accept(&mut self, listener: &Listener, error: &io::Error) -> Option<Socket> {
+        // The process has too many, or the system.
+        const EMFILE: i32 = 24;
+        const ENFILE: i32 = 23;
+        let out_of_files = matches!(error.raw_os_error(), Some(EMFILE | ENFILE));
+        if !out_of_files || self.file.take().is_none() {
+            self.file = File::open("/dev/null").ok();
+            return None;
+        }
+        let accepted = listener.accept();
+        self.file = File::open("/dev/null").ok();
+        accepted.ok().map(|(socket, _, _)| socket)
     }
 }
 

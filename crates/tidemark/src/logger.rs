@@ -1,7 +1,7 @@
 //! The server's log (`log_error`): one line per event with its time, on standard error or in a file.
 //!
 //! A file is opened anew by FLUSH LOGS, FLUSH ERROR LOGS and SIGHUP, so that it can be moved away. A line is text as MySQL's traditional log
-//! has it, or a JSON object with the names of MySQL's `log_sink_json`.
+//! has it, or a JSON object with the names of MySQL's `log_sink_json`. In both the message is made printable first.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use serde_json::json;
@@ -79,9 +79,12 @@ impl Log for Logger {
             return;
         }
         let time = format!("{:.6}", jiff::Timestamp::now());
-        let line = self
-            .format
-            .line(&time, record.level(), &record.args().to_string());
+        let message = record.args().to_string();
+        let message = match record.target() {
+            error_log::LINES => error_log::printable_lines(&message),
+            _ => error_log::printable(&message),
+        };
+        let line = self.format.line(&time, record.level(), &message);
         error_log::note(Logged {
             micros: jiff::Timestamp::now().as_microsecond(),
             priority: match record.level() {
@@ -92,7 +95,7 @@ impl Log for Logger {
             of_engine: ["tidemark_engine", "tidemark_pages"]
                 .iter()
                 .any(|engine| record.target().starts_with(engine)),
-            message: record.args().to_string(),
+            message,
         });
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // A log that cannot be written to is no reason to stop.

@@ -39,6 +39,7 @@ mod transaction;
 mod views;
 
 use crate::accounts::{Privileges, Seat};
+use crate::context::error_log::printable;
 use crate::context::{
     ConnectInfo, Counter, Database, Discard, Process, QueryAttributes, ResultSink, SessionState, capability,
     command,
@@ -139,6 +140,7 @@ impl Session {
             state.info.host,
             state.schema.as_deref().unwrap_or("")
         );
+        let who = printable(&who);
         state.database.logs.command(state, "Connect", who.as_bytes());
         Ok(session)
     }

@@ -16,6 +16,7 @@
 mod arguments;
 mod backup;
 mod check;
+mod files;
 mod logger;
 mod progress;
 mod restore;

@@ -4,6 +4,7 @@
 //! it is closed.
 
 use crate::arguments::Arguments;
+use crate::files;
 use crate::logger::{self, Format};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
@@ -51,10 +52,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     for warning in options.warnings() {
         log::warn!("{warning}");
     }
-    // A connection is a file, and so is every log segment; the default limit is for a shell.
-    if let Err(e) = rlimit::increase_nofile_limit(u64::MAX) {
-        log::warn!("the limit of open files stays as it is: {e}");
-    }
+    let files_max = files::raise_limit();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(|e| e.to_string())?;
     log_start(&options, &given);
 
@@ -91,6 +89,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     if let Some(file) = init_file {
         run_init_file(&database, Path::new(&file))?;
     }
+    files::fit_connections(&database, files_max)?;
     let server = Server::start(database.clone(), &listening);
     let server = match server {
         Ok(server) => server,

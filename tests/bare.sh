@@ -6,7 +6,7 @@
 #
 #   --binary FILE   leaves the first command out and tests this server: for suites that need no build, as in
 #                   `tests/bare.sh --binary target/release/tidemark --quick frameworks drivers clients`
-#   --keep          goes on in the root of the run before, as it was left
+#   --keep          goes on in the root of the run before, with what is installed there, and the commit of now
 #   --folder DIR    where the root is (target/bare); it takes 8 GB, of which the packages that were fetched are kept for the next run
 #
 # The root is made by debootstrap (run as root: `apt-get install debootstrap iproute2`), with the mirror that this machine's apt uses. It has a
@@ -57,6 +57,9 @@ if [ -z "$keep" ]; then
   git clone -q --no-local . "$root/root/tidemark"
   mkdir -p "$root/root/.rustup" "$root/root/.cargo/registry" "$root/root/server"
   cp -a "$cargo/bin" "$root/root/.cargo/"
+else
+  git -C "$root/root/tidemark" fetch -q "$PWD" HEAD
+  git -C "$root/root/tidemark" reset -q --hard FETCH_HEAD
 fi
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 cp -r /usr/local/share/ca-certificates/. "$root/usr/local/share/ca-certificates/" 2>/dev/null || true
@@ -97,8 +100,7 @@ say "./test $*"
 inside sh -c 'cd /root/tidemark && exec ./test "$@"' ./test "$@" || failed=1
 
 # What it leaves on the machine: nothing that is started with it, or now.
-started=$(inside sh -c 'ls -d /etc/rc2.d/S* /etc/systemd/system/*.wants/*.service /etc/systemd/system/*.wants/*.socket 2>/dev/null' |
-  grep -E 'mariadb|mysql|postgres|prometheus|apache|php|nginx' || true)
+started=$(inside sh -c 'ls -d /etc/rc2.d/S* /etc/systemd/system/*.wants/* 2>/dev/null' | grep -E 'mariadb|mysql|postgres|prometheus|apache|php|nginx' || true)
 [ -z "$started" ] || { say "FAILED: setup.sh left services that start with the machine: $started"; failed=1; }
 say "$([ $failed = 0 ] && echo passed || echo FAILED)"
 exit $failed

@@ -54,6 +54,7 @@ import pymysql
 from pymysql.constants import CLIENT, FIELD_TYPE, FLAG
 
 from support.address import Address, hang_up
+from support.patience import patience
 from support.report import Report, suite_parser
 from support.server import Server
 from support.waits import Observer, Wait, has_cycle
@@ -66,7 +67,7 @@ ANSWER_AT_ONCE_S = 0.02      # before the server is asked whether a statement wa
 LOOK_AGAIN_AFTER_S = 0.01
 BLOCKED_AFTER_S = 2.0        # recording: a statement that takes longer, and is not said to wait, waits for a metadata lock
 STILL_BLOCKED_S = 0.25       # comparing: such a statement must not have answered by then
-NOTICED_WITHIN_S = 1.0       # a client that went away while its statement waits
+NOTICED_WITHIN_S = 1.0       # on an idle machine: a client that went away while its statement waits
 ANSWER_WITHIN_S = 30.0       # comparing: a statement said to answer must have answered by then
 
 INDENT = "    "
@@ -278,6 +279,7 @@ class Run:
         started = time.monotonic()
         answers: dict[Session, list[str]] = {}
         seen: dict[int, Wait] = {}
+        noticed_within = patience(NOTICED_WITHIN_S) if step.sql == "disconnect" else 0.0
         if asked and (answer := asked.answer(ANSWER_AT_ONCE_S)) is not None:
             answers[asked] = answer
         while True:
@@ -289,7 +291,7 @@ class Run:
                 break
             waits = {connection: wait for connection, wait in self.observer.waits().items() if connection in silent}
             unexplained = silent if has_cycle(waits) else silent.keys() - waits.keys()
-            noticed = step.sql != "disconnect" or time.monotonic() - started > NOTICED_WITHIN_S
+            noticed = time.monotonic() - started > noticed_within or step.sql != "disconnect"
             if not unexplained and waits == seen and noticed:
                 break
             if unexplained and time.monotonic() - started > max(self.patience(step, asked, silent[c]) for c in unexplained):

@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support.browser import Browser, program  # noqa: E402
+from support.patience import is_within, patience  # noqa: E402
 from support.postgres import PASSWORD, Postgres, programs  # noqa: E402
 from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server, binary, free_port, scratch  # noqa: E402
@@ -236,12 +237,12 @@ def stop(report: Report, home: Path) -> None:
         filling.send_signal(signal.SIGINT)
         asked = time.monotonic()
         try:
-            said, _ = filling.communicate(timeout=60)
+            said, _ = filling.communicate(timeout=patience(60))
         except subprocess.TimeoutExpired:
             filling.kill()
             said, _ = filling.communicate()
         took = time.monotonic() - asked
-        report.check(filling.returncode == 1 and "interrupted" in said and took < 20, "stop/filling_ends", f"{filling.returncode} after {took:.1f} s: {said}")
+        report.check(filling.returncode == 1 and "interrupted" in said and is_within(took, 20), "stop/filling_ends", f"{filling.returncode} after {took:.1f} s: {said}")
         done = lab(*load, "--rows", "100")
         report.check(done.returncode == 0, "stop/made_anew", done.stdout + done.stderr)
         report.equal(server.address.execute("SELECT COUNT(*) FROM lab.sbtest1"), ((100,),), "stop/is_whole")

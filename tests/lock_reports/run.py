@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support.address import Address, hang_up  # noqa: E402
+from support.patience import is_within  # noqa: E402
 from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 
@@ -244,7 +245,7 @@ def who_waits_for_whom(report: Report, address: Address) -> None:
             how()
             end = session.end()
             took = time.monotonic() - started
-            report.check(end == expected and took < AT_ONCE_S, name, f"expected {expected}, saw {end} after {took:.1f} s")
+            report.check(end == expected and is_within(took, AT_ONCE_S), name, f"expected {expected}, saw {end} after {took:.1f} s")
 
         ends("the KILL it names ends the wait at once", waiter, "ok", lambda: scene.watcher.ask(kill))
         holder = scene.session()

@@ -4,7 +4,9 @@ import threading
 import time
 
 import pymysql
+
 from support.address import hang_up
+from support.patience import is_within, patience
 
 # Each takes minutes or more if nobody ends it.
 SLOW = {
@@ -18,7 +20,7 @@ SLOW = {
 }
 ANALYZED = "EXPLAIN ANALYZE SELECT COUNT(*) FROM explained a, explained b, explained c WHERE a.v + b.v + c.v < 0"
 WITHIN = 0.1
-# The machine's own delays: another process may have the processor.
+# For the client, and for waking the thread; more where the machine is busy.
 SLACK = 0.4
 
 
@@ -26,7 +28,7 @@ def run(address, report):
     for name, sql in SLOW.items():
         with report.case(f"KILL QUERY ends {name}"):
             took = killed_after(address, sql)
-            assert took < WITHIN + SLACK, f"{took:.2f} s"
+            assert is_within(took, WITHIN + SLACK), f"{took:.2f} s"
     explain_analyze(address, report)
     field_list(address, report)
 
@@ -37,7 +39,7 @@ def explain_analyze(address, report):
                     "INSERT INTO explained WITH RECURSIVE n AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM n WHERE x < 3000) SELECT x, x FROM n")
     with report.case("KILL QUERY ends EXPLAIN ANALYZE"):
         took = killed_after(address, ANALYZED, database="hangs")
-        assert took < WITHIN + SLACK, f"{took:.2f} s"
+        assert is_within(took, WITHIN + SLACK), f"{took:.2f} s"
     with report.case("max_execution_time ends EXPLAIN ANALYZE"), address.connect(database="hangs") as connection, connection.cursor() as cursor:
         cursor.execute("SET max_execution_time = 300")
         started = time.monotonic()
@@ -47,7 +49,7 @@ def explain_analyze(address, report):
         except pymysql.err.MySQLError as error:
             code = error.args[0]
         assert code == 3024, code
-        assert time.monotonic() - started < 3
+        assert is_within(time.monotonic() - started, 3)
     with report.case("EXPLAIN ANALYZE ends when its client leaves"):
         connection = address.connect(database="hangs")
         thread_id = connection.thread_id()
@@ -58,7 +60,7 @@ def explain_analyze(address, report):
         hang_up(connection)
         left = time.monotonic()
         while address.execute(listed) != ((0,),):
-            assert time.monotonic() - left < 5, "goes on"
+            assert is_within(time.monotonic() - left, 5), "goes on"
             time.sleep(0.1)
     address.execute("DROP DATABASE hangs")
 
@@ -81,7 +83,7 @@ def killed_after(address, sql, **options):
     assert thread.is_alive(), f"ended by itself: {ended}"
     killed = time.monotonic()
     address.execute(f"KILL QUERY {connection.thread_id()}")
-    thread.join(30)
+    thread.join(patience(30))
     assert not thread.is_alive(), "went on for 30 s"
     assert ended[0][1] in (1317, None), ended
     connection.close()
@@ -91,10 +93,10 @@ def killed_after(address, sql, **options):
 def field_list(address, report):
     """COM_FIELD_LIST: a pattern of many `%` is neither a deep recursion nor an exponential search."""
     for name, pattern in (("100,000 %", b"%" * 100_000), ("% and letters", b"%a" * 40 + b"%\\_b")):
-        with report.case(f"COM_FIELD_LIST with {name}"), address.connect(database="information_schema", read_timeout=20) as connection:
+        with report.case(f"COM_FIELD_LIST with {name}"), address.connect(database="information_schema", read_timeout=patience(20)) as connection:
             started = time.monotonic()
             connection._execute_command(4, b"TABLES\0" + pattern)
             while not connection._read_packet().is_eof_packet():
                 pass
-            assert time.monotonic() - started < 2
+            assert is_within(time.monotonic() - started, 2)
             connection.ping()

@@ -21,6 +21,8 @@ import threading
 import time
 from typing import Any
 
+from .patience import is_within
+
 ANSWER_S = 60
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ("--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
@@ -164,9 +166,9 @@ class Page:
 
     def wait_for(self, script: str, seconds: float = 10) -> Any:
         """What the script gives, once that is true."""
-        deadline = time.monotonic() + seconds
+        started = time.monotonic()
         while not (value := self.evaluate(script)):
-            if time.monotonic() > deadline:
+            if not is_within(time.monotonic() - started, seconds):
                 raise BrowserFailed(f"{script} is not true after {seconds} s")
             time.sleep(0.05)
         return value

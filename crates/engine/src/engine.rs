@@ -7,6 +7,7 @@ use crate::catalog::{Catalog, Patience};
 use crate::core::{Core, FROZEN, NO_PURGE};
 use crate::ddl::{Ddl, TABLE_NAMES};
 use crate::disk::Disk;
+use crate::disk::claim::claim;
 use crate::disk::counted::Files;
 use crate::disk::overlay::Overlay;
 use crate::disk::real::RealDisk;
@@ -242,8 +243,12 @@ pub(crate) fn ops() -> OpTable {
 
 /// Takes the directory for this engine.
 pub(crate) fn open_disk(datadir: &Path) -> Result<RealDisk> {
-    RealDisk::open(datadir).map_err(|error| match error.kind() {
+    let claimed = claim(datadir).and_then(|()| RealDisk::open(datadir));
+    claimed.map_err(|error| match error.kind() {
         ErrorKind::WouldBlock => Error::InUse(datadir.display().to_string()),
+        ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory | ErrorKind::NotFound => {
+            Error::Refused(error.to_string())
+        }
         _ => Error::Io(error),
     })
 }
@@ -285,6 +290,9 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
         ..StoreConfig::new(disk)
     };
     let (store, mut recovered) = Store::open(store_config, ops())?;
+    if recovered.created && config.disk.is_none() {
+        log::info!("made a new data directory in {}", config.datadir.display());
+    }
     let catalog = Catalog::open(store.clone(), config.collator.clone())?;
     let next = TxnId(recovered.next_txn.0.max(1));
     let lock_memory = config

@@ -27,8 +27,11 @@ pub enum Error {
         /// What is wrong there.
         what: String,
     },
-    /// The data directory was written by another format version, or lacks something.
+    /// The data directory is damaged, or lacks something.
     CannotOpen(String),
+    /// The data directory is in order, but not for this engine to use: of another format version, of another program, on a
+    /// volume that is not there.
+    Refused(String),
     /// Another process has this data directory open.
     InUse(String),
     /// A unique index already holds the key. `index` is 0 for the primary key, `n` for the table's n-th secondary
@@ -118,7 +121,9 @@ impl fmt::Display for Error {
                 what,
             } => write!(f, "page {page} is corrupt: {what}"),
             Error::Corrupt { page: None, what } => write!(f, "corrupt data: {what}"),
-            Error::CannotOpen(why) => write!(f, "cannot open the data directory: {why}"),
+            Error::CannotOpen(why) | Error::Refused(why) => {
+                write!(f, "cannot open the data directory: {why}")
+            }
             Error::InUse(directory) => write!(f, "{directory} is in use by another process"),
             Error::DuplicateKey { index, .. } => write!(f, "duplicate key in index {index}"),
             Error::LockTableFull => f.write_str("the locks of rows take more memory than is allowed"),
@@ -169,6 +174,7 @@ impl From<tidemark_pages::Error> for Error {
             Pages::DiskFull => Error::DiskFull,
             Pages::Corrupt { page, what } => Error::Corrupt { page, what },
             Pages::CannotOpen(why) => Error::CannotOpen(why),
+            Pages::Refused(why) => Error::Refused(why),
             Pages::TooLarge { bytes, max_bytes } => Error::RowTooLarge { bytes, max_bytes },
             Pages::Stopped(why) => Error::Stopped(why),
         }

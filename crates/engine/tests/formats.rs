@@ -283,7 +283,7 @@ fn another_version_is_refused_by_its_name() {
         let Err(error) = Engine::open(config(&disk)) else {
             panic!("version {version} was opened");
         };
-        assert!(matches!(error, Error::CannotOpen(_)), "{error}");
+        assert!(matches!(error, Error::Refused(_)), "{error}");
         assert_eq!(
             error.to_string(),
             format!(

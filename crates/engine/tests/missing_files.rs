@@ -79,7 +79,10 @@ fn refused(disk: &SimDisk, parts: &[&str]) {
         let Some(error) = error else {
             panic!("{what} takes it for a good one: {parts:?}")
         };
-        assert!(matches!(error, Error::CannotOpen(_)), "{what}: {error}");
+        assert!(
+            matches!(error, Error::CannotOpen(_) | Error::Refused(_)),
+            "{what}: {error}"
+        );
         for part in parts {
             assert!(error.to_string().contains(part), "{what}: {part:?} in {error}");
         }

@@ -21,8 +21,10 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
-    /// The data directory cannot be used at all.
+    /// The data directory is damaged, or lacks something: it cannot be used at all.
     CannotOpen(String),
+    /// The data directory is in order, but not for this engine to use, or not here.
+    Refused(String),
     /// A key, or a key with its value, that no page could hold.
     TooLarge {
         /// Its size.
@@ -54,7 +56,9 @@ impl fmt::Display for Error {
                 what,
             } => write!(f, "page {page} is corrupt: {what}"),
             Error::Corrupt { page: None, what } => write!(f, "corrupt data: {what}"),
-            Error::CannotOpen(why) => write!(f, "cannot open the data directory: {why}"),
+            Error::CannotOpen(why) | Error::Refused(why) => {
+                write!(f, "cannot open the data directory: {why}")
+            }
             Error::TooLarge { bytes, max_bytes } => {
                 write!(f, "{bytes} bytes do not fit where at most {max_bytes} may stand")
             }

@@ -228,8 +228,10 @@ pub fn names_it(error: &Error) -> bool {
         "log record",
         "position",
     ];
-    matches!(error, Error::CannotOpen(_) | Error::Corrupt { .. })
-        && names.iter().any(|name| said.contains(name))
+    matches!(
+        error,
+        Error::CannotOpen(_) | Error::Refused(_) | Error::Corrupt { .. }
+    ) && names.iter().any(|name| said.contains(name))
 }
 
 impl Stopped {

@@ -1,10 +1,11 @@
 //! The only floor that touches files.
 //!
 //! Two traits: [`real`] speaks to the operating system; [`sim`] keeps everything in memory and can lose power at any
-//! write; [`overlay`] lets one work on a disk without changing it, [`counted`] counts its use, and `volatile`, for tests, loses what was not synced when the process dies. What is written is certain only after [`File::sync`]; a name that was created, renamed
+//! write; [`claim`] says which directories are one's to take; [`overlay`] lets one work on a disk without changing it, [`counted`] counts its use, and `volatile`, for tests, loses what was not synced when the process dies. What is written is certain only after [`File::sync`]; a name that was created, renamed
 //! or removed is certain only after [`Disk::sync_dir`]. Everything above is built on no more than that.
 
 mod blocks;
+pub mod claim;
 pub mod counted;
 pub mod faults;
 pub mod overlay;

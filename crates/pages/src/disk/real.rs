@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The name of the file whose lock says that an engine works here.
-const LOCK_NAME: &str = "lock";
+pub(super) const LOCK_NAME: &str = "lock";
 
 /// Whoever can read the files can read every table, whatever was granted: they are the owner's, and the group's to read.
-const DIRECTORY_MODE: u32 = 0o750;
-const FILE_MODE: u32 = 0o640;
+pub(super) const DIRECTORY_MODE: u32 = 0o750;
+pub(super) const FILE_MODE: u32 = 0o640;
 
 /// A directory of the operating system's, locked for as long as this lives.
 pub struct RealDisk {

@@ -57,7 +57,7 @@ fn reserve<T>(count: usize, huge: Huge) -> Result<NonNull<T>> {
     let at = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
     if at == libc::MAP_FAILED {
         let why = std::io::Error::last_os_error();
-        return Err(Error::CannotOpen(format!(
+        return Err(Error::Refused(format!(
             "cannot reserve {bytes} bytes of address space: {why}"
         )));
     }

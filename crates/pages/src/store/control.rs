@@ -152,7 +152,7 @@ fn decode(block: &[u8; BLOCK]) -> Result<Option<(u64, Control)>> {
     // Before the checksum, which may cover something else in another version.
     let version = u32_at(8);
     if !(OLDEST_VERSION..=FORMAT_VERSION).contains(&version) {
-        return Err(Error::CannotOpen(format!(
+        return Err(Error::Refused(format!(
             "its format is version {version}; this engine opens versions {OLDEST_VERSION} to {FORMAT_VERSION}"
         )));
     }
@@ -162,7 +162,7 @@ fn decode(block: &[u8; BLOCK]) -> Result<Option<(u64, Control)>> {
     }
     let page_bytes = u32_at(28);
     if page_bytes != PAGE_SIZE as u32 {
-        return Err(Error::CannotOpen(format!(
+        return Err(Error::Refused(format!(
             "its pages have {page_bytes} bytes; this engine opens pages of {PAGE_SIZE} bytes"
         )));
     }

@@ -7,7 +7,7 @@
 
 use super::control::Control;
 use super::op::root_at;
-use crate::disk::{Access, Disk, File};
+use crate::disk::{Access, Disk, File, claim};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, PageId};
 use crate::log::{LOG_START, Segments};
@@ -36,25 +36,13 @@ fn refused(why: String) -> Error {
 
 /// Fails unless a new data directory may be made here, where there is no control file.
 pub(super) fn check_is_new(disk: &dyn Disk) -> Result<()> {
-    let is_of_mysql = |name: &String| {
-        matches!(
-            name.as_str(),
-            "ibdata1" | "mysql.ibd" | "auto.cnf" | "aria_log_control" | "mysql" | "undo_001" | "undo_002"
-        ) || name.starts_with("ib_logfile")
-            || name.starts_with("#ib")
-            || name.starts_with("#innodb_")
-            || name.ends_with(".ibd")
-    };
     let files = disk.list()?;
     if let Some(name) = files
         .iter()
         .chain(&disk.list_directories()?)
-        .find(|name| is_of_mysql(name))
+        .find(|name| claim::is_of_mysql(name))
     {
-        return Err(refused(format!(
-            "{name} is there: this is a data directory of MySQL or MariaDB. Give Tidemark a directory of its own and load a dump \
-             into it"
-        )));
+        return Err(Error::Refused(claim::of_mysql(name)));
     }
     let has_data = files.iter().any(|name| name == DATA) && {
         let mut first = vec![0; 2 * PAGE_SIZE];

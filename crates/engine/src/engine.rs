@@ -49,6 +49,8 @@ pub struct Config {
     pub datadir: PathBuf,
     /// Memory for pages. Default: 128 MiB.
     pub buffer_pool_bytes: u64,
+    /// Memory that [`Engine::set_buffer_pool_bytes`] may give to pages, if it is more: addresses are reserved for it. Default: 0.
+    pub buffer_pool_bytes_max: u64,
     /// Size that the redo log is kept below by checkpoints. Default: 100 MiB.
     pub log_capacity_bytes: u64,
     /// Memory that the locks of rows may take; a transaction that goes on locking above it gets
@@ -91,6 +93,7 @@ impl Config {
         Config {
             datadir: datadir.into(),
             buffer_pool_bytes: 128 << 20,
+            buffer_pool_bytes_max: 0,
             lock_memory_bytes: None,
             log_capacity_bytes: 100 << 20,
             log_buffer_bytes: 16 << 20,
@@ -272,6 +275,7 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
         create: create && config.force_recovery == 0,
         force_recovery: config.force_recovery,
         pool_pages: (config.buffer_pool_bytes / PAGE_SIZE as u64).max(1) as usize,
+        pool_pages_max: (config.buffer_pool_bytes_max / PAGE_SIZE as u64) as usize,
         direct: config.o_direct,
         log_capacity_bytes: config.log_capacity_bytes,
         log_buffer_bytes: config.log_buffer_bytes,
@@ -418,6 +422,32 @@ impl Engine {
     /// Pages that are verified on the disk in a second, in the background; 0: none. Default: 32.
     pub fn set_scrub_rate(&self, pages_per_s: u64) {
         self.scrub.set_rate(pages_per_s);
+    }
+
+    /// The largest buffer pool that there are addresses for.
+    pub fn buffer_pool_bytes_max(&self) -> u64 {
+        self.store().pool().frames_max() as u64 * PAGE_SIZE as u64
+    }
+
+    /// Makes the buffer pool so large, in whole pages and as near as it can be, and returns how large it is. A pool that shrinks evicts pages
+    /// and may wait for dirty ones to be written; [`Error::Interrupted`] once `is_interrupted` says so, and the pool is as it was.
+    pub fn set_buffer_pool_bytes(&self, bytes: u64, is_interrupted: &dyn Fn() -> bool) -> Result<u64> {
+        let check = || match is_interrupted() {
+            true => Err(tidemark_pages::Error::Stopped(
+                "the change of size was ended".into(),
+            )),
+            false => Ok(()),
+        };
+        let pages = (bytes / PAGE_SIZE as u64) as usize;
+        match self.store().resize_pool(pages, &check) {
+            Err(_) if is_interrupted() => Err(Error::Interrupted),
+            resized => Ok(resized? as u64 * PAGE_SIZE as u64),
+        }
+    }
+
+    /// Sets how far the redo log may grow between checkpoints.
+    pub fn set_log_capacity_bytes(&self, bytes: u64) -> Result<()> {
+        Ok(self.store().set_log_capacity(bytes)?)
     }
 
     /// Has `observer` told of each damaged page that is found on the disk, once.

@@ -9,6 +9,7 @@ use super::logs::Logs;
 use super::modes::Modes;
 use super::options::{FORCE_RECOVERY_MAX, Options};
 use super::process::Process;
+use super::resize::PoolResize;
 use super::timer::Timer;
 use super::tls::TlsInUse;
 use super::traffic::TrafficBefore;
@@ -99,6 +100,8 @@ pub struct Database {
     pub statement_timer: Timer,
     /// What the engine does by itself, if it takes long, as sessions see it: [`Process::of_server`].
     pub own_work: Process,
+    /// The latest change of the buffer pool's size.
+    pub pool_resize: PoolResize,
     /// When the server was started.
     pub started: Tick,
 }
@@ -107,6 +110,7 @@ pub struct Database {
 fn engine_config(options: &Options, globals: &Globals) -> Result<Config> {
     let mut config = Config::new(&options.datadir);
     config.buffer_pool_bytes = globals.u64("innodb_buffer_pool_size");
+    config.buffer_pool_bytes_max = tidemark_memory::machine_bytes();
     config.log_capacity_bytes = options.log_capacity(globals);
     config.log_buffer_bytes = globals.u64("innodb_log_buffer_size");
     config.flush_at_trx_commit = globals.u64("innodb_flush_log_at_trx_commit") as u8;
@@ -176,6 +180,7 @@ impl Database {
         dictionary.drop_unfinished(&engine)?;
         let accounts = Accounts::load(&engine)?;
         let components = Components::load(&engine)?;
+        let log_capacity = globals.u64("innodb_redo_log_capacity");
         crate::variables::persist::load(&engine, &globals, |at| {
             options.given.iter().any(|(given, _)| *given == at)
         })?;
@@ -210,9 +215,11 @@ impl Database {
             traffic_before: TrafficBefore::default(),
             public_key: OnceLock::new(),
             own_work: Process::of_server(),
+            pool_resize: PoolResize::default(),
             started: Tick::now(),
         });
         database.modes.force_recovery(u64::from(force_recovery));
+        database.adopt_sizes(log_capacity)?;
         database.begin()?;
         Ok(database)
     }

@@ -5,7 +5,7 @@
 //! of them, and none of them can reach it.
 //!
 //! - `database`: the server, that all sessions share; `options` it is started with, `counters` of what it does and the `latency` of it, its
-//!   latest of `deadlocks`, its `components`, what connections have `tls` with, the last lines of the `error_log`, the `logs` of statements, the `modes` in which it refuses what it does else.
+//!   latest of `deadlocks`, its `components`, what connections have `tls` with, the last lines of the `error_log`, the `logs` of statements, the `modes` in which it refuses what it does else, the sizes of pool and log (`resize`).
 //! - `client`: the other end of the connection; `process`: what other sessions see of this one; `profile`: where the time of its last statements went; `traces`: why they were planned so; `timer`: queries that may run
 //!   only so long.
 //! - `state`: variables (`user_variables`), current database, account, diagnostics; `roles`: those that are
@@ -33,6 +33,7 @@ pub mod own_files;
 pub(crate) mod process;
 pub mod profile;
 mod query_attributes;
+pub mod resize;
 mod roles;
 mod session_track;
 pub(crate) mod sink;

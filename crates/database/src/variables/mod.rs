@@ -17,10 +17,12 @@ mod tracked;
 pub(crate) mod values;
 
 pub use registry::{
-    CIPHER_SUITES, CIPHERS, DEFS, Def, HINTABLE, Kind, OLD_OPTION_NAMES, Role, VariableScope, find, listed,
+    CIPHER_SUITES, CIPHERS, DEFS, Def, Fate, HINTABLE, Kind, OLD_OPTION_NAMES, Role, VariableScope, fate,
+    find, listed,
 };
-pub use setting::{Setting, check_settable};
+pub use setting::{Setting, check_kept, check_settable};
 pub use settings::{CounterMode, Settings, TransactionInfo, isolation_by_name, isolation_name};
+pub use spelling::spelling_distance;
 pub use trace::TraceSettings;
 pub use tracked::{check_tracked, is_tracked, listed_name, tracks_schema, tracks_state};
 pub use values::{Globals, Values};

@@ -228,6 +228,29 @@ impl Setting {
     }
 }
 
+/// Variables that cannot be set while the server runs, but are read after those that SET PERSIST has kept. Others are needed before
+/// the data is open, where they are kept.
+const KEPT_FOR_THE_START: &[&str] = &[
+    "disconnect_on_expired_password",
+    "innodb_autoinc_lock_mode",
+    "innodb_rollback_on_timeout",
+    "max_digest_length",
+    "performance_schema_digests_size",
+    "thread_stack",
+];
+
+/// Whether SET PERSIST_ONLY may keep a value of the variable.
+pub fn check_kept(def: &Def) -> Result<()> {
+    match def.dynamic || KEPT_FOR_THE_START.contains(&def.name) {
+        true if def.scope == VariableScope::Session => check_settable(def, true),
+        true => Ok(()),
+        false => Err(SqlError::new(
+            er::INCORRECT_GLOBAL_LOCAL_VAR,
+            format!("Variable '{}' is a non persistent read only variable", def.name),
+        )),
+    }
+}
+
 /// Whether a variable may be set in this scope, and is not read-only.
 pub fn check_settable(def: &Def, global: bool) -> Result<()> {
     if !def.dynamic {

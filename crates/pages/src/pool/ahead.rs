@@ -132,7 +132,7 @@ mod tests {
             data.write_at(&page[..], u64::from(id) * PAGE_SIZE as u64)
                 .unwrap();
         }
-        let pool = Pool::new(frames, 1 << 20, data.clone(), file("scratch")).unwrap();
+        let pool = Pool::new(frames, frames, 1 << 20, data.clone(), file("scratch")).unwrap();
         (Arc::new(pool), data)
     }
 

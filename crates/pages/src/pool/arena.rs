@@ -14,6 +14,7 @@ use super::latch::Latch;
 use super::page::PageBuf;
 use crate::error::{Error, Result};
 use crate::ids::PageId;
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -79,9 +80,12 @@ fn give_back<T>(at: NonNull<T>, count: usize) {
 
 #[allow(unsafe_code)]
 impl Arena {
-    /// Memory for so many frames.
-    pub fn new(count: usize) -> Result<Arena> {
-        let frames = reserve(count, Huge::Yes)?;
+    /// Memory for so many frames; for `most`, if there are addresses for them.
+    pub fn new(count: usize, most: usize) -> Result<Arena> {
+        let (frames, count) = match reserve(most.max(count), Huge::Yes) {
+            Ok(frames) => (frames, most.max(count)),
+            Err(_) => (reserve(count, Huge::Yes)?, count),
+        };
         match reserve(PAGES, Huge::No) {
             Ok(states) => Ok(Arena {
                 frames,
@@ -93,6 +97,37 @@ impl Arena {
                 Err(e)
             }
         }
+    }
+
+    /// The frames for which there are addresses.
+    pub fn most(&self) -> usize {
+        self.count
+    }
+
+    /// Gives back the memory of frames that are closed. They read as zeros from now on, which a reader without a latch that still
+    /// looks there notices as it does the next page's bytes: its page's version was raised before.
+    pub fn release(&self, frames: Range<usize>) {
+        assert!(frames.start <= frames.end && frames.end <= self.count);
+        let bytes = (frames.end - frames.start) * size_of::<PageBuf>();
+        // SAFETY: the range is part of the mapping that `reserve` made, anonymous and private; nothing that lies there is wanted.
+        unsafe {
+            libc::madvise(
+                self.frames.add(frames.start).as_ptr().cast(),
+                bytes,
+                libc::MADV_DONTNEED,
+            )
+        };
+    }
+
+    /// Copies the page to another frame, which is its place from now on. The caller holds the page's latch exclusively, and
+    /// has won the frame.
+    pub fn move_to(&self, page: PageId, frame: usize) {
+        assert!(frame < self.count);
+        let from = self.page(page);
+        // SAFETY: both frames are the caller's alone to write, and not the same: the page stands in the other. Readers without a
+        // latch use volatile or atomic loads, and find that the version has changed.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.frames.add(frame).as_ptr(), 1) };
+        self.seat(page, frame);
     }
 
     #[inline]

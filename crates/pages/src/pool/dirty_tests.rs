@@ -8,7 +8,7 @@ use crate::ids::{Lsn, PageId};
 fn pool() -> Pool {
     let disk = SimDisk::new(1);
     let file = |name| disk.open(name, true, Access::Direct).unwrap();
-    Pool::new(64, 1 << 20, file("data"), file("scratch")).unwrap()
+    Pool::new(64, 64, 1 << 20, file("data"), file("scratch")).unwrap()
 }
 
 fn change(pool: &Pool, page: PageId, lsn: u64) {

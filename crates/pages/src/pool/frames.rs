@@ -1,17 +1,28 @@
-//! Which pages are in memory: a fixed array of frames and a clock hand (second chance).
+//! Which pages are in memory: an array of frames and a clock hand (second chance).
 //!
-//! Nothing here is locked. A frame is *empty*, *taken* (by the thread filling it) or names a page; a page's name is put
-//! into a frame, and taken out of it, only by the exclusive holder of the page's latch. So a thread that holds a page's
-//! latch and finds its name in a frame knows that this is where it stands.
+//! Nothing here is locked. A frame is *empty*, *taken* (by the thread filling it), *closed* (outside the pool's size), or
+//! names a page; a page's name is put into a frame, and taken out of it, only by the exclusive holder of the page's latch. So a
+//! thread that holds a page's latch and finds its name in a frame knows that this is where it stands.
+//!
+//! The number of frames changes while they are used (`resize.rs`), so it is two numbers: the hand goes round the first `len` frames,
+//! and pages may stand in the first `extent`. The second is never the smaller: a pool that grows raises it first, and one
+//! that shrinks lowers it last, when all frames between the two are closed. Whatever must see every page goes up to `extent`. A thread
+//! that read `len` before it was lowered may still win a frame behind it, which is then closed when that thread's page has left it.
 
 use super::{Health, Pool};
 use crate::error::{Error, Result};
 use crate::ids::PageId;
 use crate::sync::{AtomicU32, AtomicUsize, Ordering, fence};
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize as Size;
 use std::time::{Duration, Instant};
 
 const EMPTY: u32 = u32::MAX;
 const TAKEN: u32 = u32::MAX - 1;
+const CLOSED: u32 = u32::MAX - 2;
+/// Frames whose words are allocated together.
+const CHUNK: usize = 8192;
 /// Dirty pages in the hand's way before the cleaner is asked to run ahead of it.
 const DIRTY_IN_THE_WAY: usize = 16;
 /// Dirty pages in the hand's way before one rather waits for the cleaner than looks further.
@@ -20,22 +31,83 @@ const DIRTY_MAX: usize = 64;
 const STARVED_MAX: Duration = Duration::from_secs(5);
 
 pub(super) struct Frames {
-    frames: Box<[AtomicU32]>,
+    /// Allocated when the pool first grows to them.
+    chunks: Box<[OnceLock<Box<[AtomicU32]>>]>,
+    len: Size,
+    extent: Size,
     hand: AtomicUsize,
     used: AtomicUsize,
 }
 
 impl Frames {
-    pub fn new(count: usize) -> Frames {
-        Frames {
-            frames: (0..count).map(|_| AtomicU32::new(EMPTY)).collect(),
+    /// So many empty frames, which may become `most`.
+    pub fn new(count: usize, most: usize) -> Frames {
+        let frames = Frames {
+            chunks: (0..most.max(count).div_ceil(CHUNK))
+                .map(|_| OnceLock::new())
+                .collect(),
+            len: Size::new(0),
+            extent: Size::new(0),
             hand: AtomicUsize::new(0),
             used: AtomicUsize::new(0),
-        }
+        };
+        frames.open(0..count);
+        frames
     }
 
+    /// Adds frames, which are empty or closed; those before them are there. For the thread that resizes the pool.
+    pub fn open(&self, added: Range<usize>) {
+        for chunk in added.start / CHUNK..added.end.div_ceil(CHUNK) {
+            self.chunks[chunk].get_or_init(|| (0..CHUNK).map(|_| AtomicU32::new(CLOSED)).collect());
+        }
+        self.extent.fetch_max(added.end, Ordering::Release);
+        for frame in added.clone() {
+            // One that is in use stays so.
+            let _ = self
+                .word(frame)
+                .compare_exchange(CLOSED, EMPTY, Ordering::Release, Ordering::Relaxed);
+        }
+        self.len.store(added.end, Ordering::Release);
+    }
+
+    /// Has the hand go round the first frames alone, and returns those behind them, which are to be closed.
+    pub fn keep(&self, first: usize) -> Range<usize> {
+        self.len.store(first, Ordering::Release);
+        first..self.extent.load(Ordering::Acquire)
+    }
+
+    /// Closes a frame if it is empty; true if it is closed.
+    pub fn close_empty(&self, frame: usize) -> bool {
+        let closed = self
+            .word(frame)
+            .compare_exchange(EMPTY, CLOSED, Ordering::Acquire, Ordering::Acquire);
+        closed.is_ok() || closed == Err(CLOSED)
+    }
+
+    /// Closes a frame that the caller has taken, or whose page's latch it holds exclusively.
+    pub fn close_own(&self, frame: usize) {
+        self.used.fetch_sub(1, Ordering::Relaxed);
+        self.word(frame).store(CLOSED, Ordering::Release);
+    }
+
+    /// No page stands, or will stand, in frames from this one on: all are closed.
+    pub fn cut(&self, extent: usize) {
+        self.extent.store(extent, Ordering::Release);
+    }
+
+    /// The frames that may hold a page.
+    pub fn extent(&self) -> usize {
+        self.extent.load(Ordering::Acquire)
+    }
+
+    fn word(&self, frame: usize) -> &AtomicU32 {
+        let chunk = self.chunks[frame / CHUNK].get();
+        &chunk.expect("frames are allocated before they are used")[frame % CHUNK]
+    }
+
+    /// The frames that the hand goes round.
     pub fn len(&self) -> usize {
-        self.frames.len()
+        self.len.load(Ordering::Acquire)
     }
 
     pub fn used(&self) -> usize {
@@ -43,42 +115,36 @@ impl Frames {
     }
 
     pub fn put(&self, frame: usize, page: PageId) {
-        self.frames[frame].store(page.0, Ordering::Release);
+        self.word(frame).store(page.0, Ordering::Release);
     }
 
     pub fn give_back(&self, frame: usize) {
         self.used.fetch_sub(1, Ordering::Relaxed);
-        self.frames[frame].store(EMPTY, Ordering::Release);
+        self.word(frame).store(EMPTY, Ordering::Release);
     }
 
     /// The page in a frame, if there is one.
     pub fn name(&self, frame: usize) -> Option<PageId> {
-        let name = self.frames.get(frame)?.load(Ordering::Acquire);
-        (name < TAKEN).then_some(PageId(name))
+        let name = (frame < self.extent()).then(|| self.word(frame).load(Ordering::Acquire))?;
+        (name < CLOSED).then_some(PageId(name))
     }
 
     /// The frame that the hand comes to next.
     pub fn hand(&self) -> usize {
-        self.hand.load(Ordering::Relaxed) % self.frames.len()
+        self.hand.load(Ordering::Relaxed) % self.len()
     }
 
     /// The pages in memory, by frame. A page that stays in memory throughout is there exactly once.
     pub fn names(&self) -> impl Iterator<Item = PageId> + '_ {
-        self.frames
-            .iter()
-            .map(|f| f.load(Ordering::Acquire))
-            .filter(|&name| name < TAKEN)
-            .map(PageId)
+        (0..self.extent()).filter_map(|frame| self.name(frame))
     }
 
-    /// The pages in memory, in the order in which the hand will come to them.
+    /// The pages in memory, in the order in which they are to leave it: those in frames to be closed, then those that the hand
+    /// will come to.
     pub fn names_ahead(&self) -> impl Iterator<Item = PageId> + '_ {
-        let hand = self.hand();
-        let frames = self.frames[hand..].iter().chain(&self.frames[..hand]);
-        frames
-            .map(|f| f.load(Ordering::Acquire))
-            .filter(|&name| name < TAKEN)
-            .map(PageId)
+        let (hand, len) = (self.hand(), self.len());
+        let frames = (len..self.extent()).chain(hand..len).chain(0..hand.min(len));
+        frames.filter_map(|frame| self.name(frame))
     }
 }
 
@@ -125,10 +191,10 @@ impl Pool {
     fn try_next_frame(&self, dirty: &mut usize) -> Option<usize> {
         let frames = &self.frames;
         let at = frames.hand.fetch_add(1, Ordering::Relaxed) % frames.len();
-        let frame = &frames.frames[at];
+        let frame = frames.word(at);
         let name = frame.load(Ordering::Acquire);
         match name {
-            TAKEN => return None,
+            TAKEN | CLOSED => return None,
             EMPTY => {
                 let taken = frame.compare_exchange(EMPTY, TAKEN, Ordering::Acquire, Ordering::Relaxed);
                 taken.ok()?;

@@ -255,6 +255,19 @@ impl Latch {
         }
     }
 
+    /// Takes a page that is in memory for itself, if no thread is in the way.
+    pub fn try_lock_resident(&self) -> bool {
+        let word = self.load();
+        if Want::Exclusive.is_blocked_by(word)
+            || word & RESIDENT == 0
+            || !self.exchange(word, word | EXCLUSIVE)
+        {
+            return false;
+        }
+        fence(Ordering::Release);
+        true
+    }
+
     /// One step of the eviction clock: marks a page that was used since the last round; takes, exclusively, one that
     /// was not. True if it was taken.
     pub fn take_if_unused(&self) -> bool {

@@ -1,4 +1,4 @@
-//! The buffer pool: pages in memory, a fixed number of them.
+//! The buffer pool: pages in memory, a limited number of them.
 //!
 //! After Leis et al., *Virtual-Memory Assisted Buffer Management* (vmcache), SIGMOD 2023: a page's state is found by its
 //! number, in an array, and is one atomic word; the pool itself decides what is in memory. There is no hash table and no
@@ -6,6 +6,8 @@
 //!
 //! *The limit is strict.* A page may be in memory only while it stands in one of the pool's frames (`frames.rs`), and a
 //! thread that brings a page in must first win a frame, evicting the page that stood there.
+//!
+//! The limit changes while the pool is used: `resize.rs`.
 //!
 //! *Evicting never writes.* Only the page cleaner writes pages; evictors take clean ones and wait for the cleaner when
 //! there are none. A page differing from its copy on disk says so by its `rec_lsn` (`dirty.rs`).
@@ -24,12 +26,14 @@ mod latch;
 mod latch_tests;
 mod page;
 mod peek;
+mod resize;
 mod written;
 
 pub(crate) use dirty::{Dirty, Health, Signal, Trouble, Wanted};
 pub(crate) use guard::OptimisticGuard;
 pub use guard::{ExclusiveGuard, SharedGuard};
 pub use page::{PAGE_HEADER, PageBuf, page_type};
+pub(crate) use resize::MOVED_MAX;
 
 use crate::disk::{File, failed};
 use crate::error::{Error, Result};
@@ -86,18 +90,20 @@ pub struct PoolStatus {
 }
 
 impl Pool {
-    /// A pool of `frames` pages. Page 0 and every page `1 + k × pinned_every` stay in memory once read: the store keeps
+    /// A pool of `frames` pages, which may be resized up to `most`. Page 0 and every page `1 + k × pinned_every` stay in memory once read: the store keeps
     /// what it must always be able to reach there.
     pub(crate) fn new(
         frames: usize,
+        most: usize,
         pinned_every: u32,
         data: Arc<dyn File>,
         scratch: Arc<dyn File>,
     ) -> Result<Pool> {
         let frames = frames.max(FRAMES_MIN);
+        let arena = Arena::new(frames, most)?;
         Ok(Pool {
-            arena: Arena::new(frames)?,
-            frames: Frames::new(frames),
+            frames: Frames::new(frames, arena.most()),
+            arena,
             data,
             scratch,
             dirty: AtomicUsize::new(0),

@@ -113,6 +113,11 @@ impl Cleaner {
         Lsn(self.redo_from.load(Ordering::Acquire))
     }
 
+    /// Keeps batches and checkpoints from being made. Whoever has it waits for nothing, as said at `work`.
+    pub fn hold(&self) -> impl Drop + '_ {
+        self.work.lock()
+    }
+
     pub fn checkpoints(&self) -> u64 {
         self.checkpoints.load(Ordering::Relaxed)
     }

@@ -9,6 +9,7 @@
 //! | `start.rs`, `control.rs`, `files.rs`, `recovery.rs`, `redo.rs`, `progress.rs` | and come back |
 //! | `backup.rs`, `archive.rs`, `holds.rs` | copies of a store that runs, and its log |
 //! | `scrub.rs` | pages verified where they lie |
+//! | `resize.rs` | pool and log get another size |
 //!
 //! Files of a data directory: `control`, `data`, `doublewrite`, `redo-…`, and `scratch`, which is empty at every start.
 
@@ -29,6 +30,7 @@ mod pace;
 mod progress;
 mod recovery;
 mod redo;
+mod resize;
 mod scratch;
 mod scrub;
 mod space;
@@ -64,7 +66,7 @@ use scratch::Scratch;
 use space::Space;
 use start::Start;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 /// How a store is opened.
@@ -76,6 +78,8 @@ pub struct StoreConfig {
     pub create: bool,
     /// Pages of the pool: its memory limit.
     pub pool_pages: usize,
+    /// Pages that the pool may be resized to; no fewer than it has at first.
+    pub pool_pages_max: usize,
     /// Pages go past the operating system's cache.
     pub direct: bool,
     /// How far redo may have to go back.
@@ -108,6 +112,7 @@ impl StoreConfig {
             disk,
             create: true,
             pool_pages: (128 << 20) / PAGE_SIZE,
+            pool_pages_max: 0,
             direct: true,
             log_capacity_bytes: 100 << 20,
             log_buffer_bytes: 16 << 20,
@@ -151,8 +156,10 @@ pub struct Store {
     /// Where this run's own records begin.
     run_start: Lsn,
     force_recovery: u8,
-    log_capacity: u64,
-    dirty_max: AtomicUsize,
+    log_capacity: AtomicU64,
+    /// In percent of the pool's pages, as the bits of a fraction.
+    dirty_pct: AtomicU64,
+    resizing: Mutex<()>,
 }
 
 /// Gauges and counters of an open store.
@@ -203,6 +210,7 @@ impl Store {
         };
         let pool = Pool::new(
             config.pool_pages,
+            config.pool_pages_max,
             space::BITMAP_EVERY,
             data.clone(),
             scratch.clone(),
@@ -226,8 +234,9 @@ impl Store {
             run_start: recovered.end,
             force_recovery: config.force_recovery,
             thread: Mutex::new(None),
-            log_capacity: config.log_capacity_bytes.max(LOG_CAPACITY_MIN),
-            dirty_max: AtomicUsize::new(0),
+            log_capacity: AtomicU64::new(config.log_capacity_bytes.max(LOG_CAPACITY_MIN)),
+            dirty_pct: AtomicU64::new(0),
+            resizing: Mutex::new(()),
         });
         store.set_max_dirty_pages_pct(config.max_dirty_pages_pct);
         *store.thread.lock() = Some(Cleaner::start(&store)?);
@@ -458,8 +467,8 @@ impl Store {
 
     /// Has the cleaner write pages when more than this share of the pool, in percent from 1 to 95, is dirty.
     pub fn set_max_dirty_pages_pct(&self, percent: f64) {
-        let most = self.pool.frames() as f64 * percent.clamp(1.0, 95.0) / 100.0;
-        self.dirty_max.store(most as usize, Ordering::Relaxed);
+        self.dirty_pct
+            .store(percent.clamp(1.0, 95.0).to_bits(), Ordering::Relaxed);
     }
 
     /// Gauges and counters now.
@@ -473,7 +482,7 @@ impl Store {
             file_pages,
             file_pages_free,
             scratch_pages: self.scratch.used(),
-            log_capacity_bytes: self.log_capacity,
+            log_capacity_bytes: self.log_capacity(),
             log_files_bytes: self.log.segments().bytes(),
             archive_behind_bytes: self.archive_behind(),
         }
@@ -525,11 +534,12 @@ impl Store {
     }
 
     fn log_capacity(&self) -> u64 {
-        self.log_capacity
+        self.log_capacity.load(Ordering::Relaxed)
     }
 
     fn dirty_max(&self) -> usize {
-        self.dirty_max.load(Ordering::Relaxed)
+        let percent = f64::from_bits(self.dirty_pct.load(Ordering::Relaxed));
+        (self.pool.frames() as f64 * percent / 100.0) as usize
     }
 
     fn is_closing(&self) -> bool {

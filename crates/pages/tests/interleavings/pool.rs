@@ -79,7 +79,7 @@ impl Pool {
                 states: (0..pages).map(|_| PageState::default()).collect(),
                 memory: (0..frames).map(|_| AtomicU64::new(0)).collect(),
             },
-            frames: Frames::new(frames),
+            frames: Frames::new(frames, frames),
             dirty: AtomicUsize::new(0),
             cleaner: Arc::default(),
             evictions: Count::new(0),

@@ -166,7 +166,10 @@ impl Session {
         if is_only_kept(scope) {
             restricted::require_persist_only(&self.state)?;
         }
-        check_settable(def, global)?;
+        match is_only_kept(scope) {
+            true => variables::check_kept(def)?,
+            false => check_settable(def, global)?,
+        }
         match global {
             true => restricted::require_global(&self.state, def.name)?,
             false => restricted::require_session(&self.state, def.name)?,
@@ -420,6 +423,7 @@ impl Session {
         let (name, on) = (DEFS[at].name, setting.as_bool());
         let globals = self.state.database.globals();
         let before = globals.get(at);
+        let setting = self.resized(name, setting)?;
         globals.put(at, setting.clone());
         if self.state.database.logs.follow(name)
             && let Err(error) = self.state.database.logs.adopt(globals)
@@ -432,6 +436,29 @@ impl Session {
             ("super_read_only", true) => self.put_global(position("read_only")?, setting),
             ("read_only", false) => self.put_global(position("super_read_only")?, setting),
             _ => Ok(()),
+        }
+    }
+
+    /// Gives pool and log the size that is set; returns what it came to.
+    fn resized(&self, name: &str, setting: Setting) -> Result<Setting> {
+        let database = &self.state.database;
+        match (name, &setting) {
+            ("innodb_buffer_pool_size", Setting::Uint(wanted)) => {
+                let is_interrupted = || self.state.process.is_interrupted();
+                let bytes = database.resize_pool(*wanted, &is_interrupted)?;
+                if bytes != *wanted {
+                    let text = wanted.to_string();
+                    self.state
+                        .warnings
+                        .warn(SqlError::truncated_wrong_value(name, &text));
+                }
+                Ok(Setting::Uint(bytes))
+            }
+            ("innodb_redo_log_capacity", Setting::Uint(bytes)) => {
+                database.engine().set_log_capacity_bytes(*bytes)?;
+                Ok(setting)
+            }
+            _ => Ok(setting),
         }
     }
 

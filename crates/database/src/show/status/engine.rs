@@ -19,9 +19,6 @@ const OFF: &[(&str, &str)] = &[
         "Loading of buffer pool not started",
     ),
     ("Innodb_buffer_pool_read_ahead_rnd", "0"),
-    ("Innodb_buffer_pool_resize_status", ""),
-    ("Innodb_buffer_pool_resize_status_code", "0"),
-    ("Innodb_buffer_pool_resize_status_progress", "0"),
     ("Innodb_redo_log_resize_status", "OK"),
     ("Innodb_truncated_status_writes", "0"),
 ];
@@ -37,6 +34,10 @@ pub(super) fn put_engine(values: &mut Values, state: &SessionState) {
         OFF.iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
     );
+    let [resize, code, progress] = state.database.pool_resize.shown();
+    put(values, "Innodb_buffer_pool_resize_status", resize);
+    put(values, "Innodb_buffer_pool_resize_status_code", code);
+    put(values, "Innodb_buffer_pool_resize_status_progress", progress);
     put(values, "Innodb_page_size", PAGE_SIZE);
     put(values, "Tidemark_active_writers", status.active_writers);
     put(values, "Tidemark_commits", status.commits);

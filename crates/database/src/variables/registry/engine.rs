@@ -54,7 +54,7 @@ pub(super) const DEFS: &[Def] = &[
     def(
         "innodb_buffer_pool_size",
         Global,
-        false,
+        true,
         from(5_242_880),
         "134217728",
     ),
@@ -69,7 +69,7 @@ pub(super) const DEFS: &[Def] = &[
     def(
         "innodb_redo_log_capacity",
         Global,
-        false,
+        true,
         uint(8_388_608, 549_755_813_888),
         "104857600",
     ),

@@ -21,6 +21,7 @@ mod depth_tests;
 mod dispatch;
 mod explain_connection;
 mod explain_schema;
+mod gtid;
 mod guard;
 mod handler;
 mod hinted;

@@ -3,6 +3,7 @@
 
 use super::Session;
 use super::argument::evaluate;
+use super::gtid;
 use super::restricted;
 use crate::accounts::roles::parse_names;
 use crate::accounts::{AuthId, Privileges};
@@ -280,6 +281,8 @@ impl Session {
         match (def.name, global) {
             ("partial_revokes", true) if !setting.as_bool() => self.refuse_with_restrictions(),
             ("general_log_file" | "slow_query_log_file", true) => self.check_log_file(def.name, setting),
+            ("gtid_next", false) => gtid::next(&setting.to_string()).map(drop),
+            ("gtid_purged", true) => gtid::check_purged(&setting.to_string()),
             ("mandatory_roles", true) => self.mandatory_roles(&setting.to_string()).map(drop),
             ("max_allowed_packet" | "net_buffer_length" | "max_user_connections", false) => {
                 Err(SqlError::new(
@@ -305,6 +308,10 @@ impl Session {
                 format!("'{}' is accepted but does nothing: {why}", def.name),
             ));
         }
+        // What it names was never purged here, so it is not said to have been.
+        if def.name == "gtid_purged" {
+            return Ok(());
+        }
         if def.name.starts_with("profiling") {
             self.state.warnings.warn(SqlError::new(
                 er::WARN_DEPRECATED_SYNTAX,
@@ -323,6 +330,10 @@ impl Session {
             self.put_global(at, setting)?;
             return Ok(());
         }
+        let setting = match (def.name, &setting) {
+            ("gtid_next", Setting::Text(text)) => Setting::text(gtid::next(text)?),
+            _ => setting,
+        };
         match def.name {
             "autocommit" => {
                 let on = setting.as_bool();

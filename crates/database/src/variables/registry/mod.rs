@@ -2,9 +2,13 @@
 //!
 //! A variable that clients and configurations know but that has nothing to act on here is listed with what it would
 //! mean ([`Role::Unused`]): it can be set and read back, with a warning that it does nothing. One that promises what is not
-//! kept here has one value ([`Role::Fixed`]). Whatever else is in the list has a reader.
+//! kept here has one value ([`Role::Fixed`]); one that says whether something is there which is not has one value, too, but option
+//! files may say another ([`Role::Absent`]). Whatever else is in the list has a reader.
+//!
+//! What option files may have that is no variable here is in `foreign`.
 
 mod engine;
+mod foreign;
 mod others;
 mod server;
 mod session;
@@ -119,6 +123,9 @@ pub enum Role {
     /// It could be otherwise in MySQL, but is as the default says here, or as the members of its kind say: another value
     /// is refused.
     Fixed,
+    /// It says that something is not here, for the reason given: an option file that says otherwise is warned of and changes nothing, and
+    /// SET to another value is refused.
+    Absent(&'static str),
     /// It acts on something that is not here, for the reason given: it can be set, with a warning.
     Unused(&'static str),
 }
@@ -127,7 +134,7 @@ impl Def {
     /// Why setting it does nothing, if that is so.
     pub fn unused(&self) -> Option<&'static str> {
         match self.role {
-            Role::Unused(why) => Some(why),
+            Role::Unused(why) | Role::Absent(why) => Some(why),
             _ => None,
         }
     }
@@ -135,7 +142,7 @@ impl Def {
     /// Whether a value is one that it may not have here.
     pub fn refuses(&self, setting: &Setting) -> bool {
         let bound = match self.role {
-            Role::Fact => true,
+            Role::Fact | Role::Absent(_) => true,
             Role::Fixed => !matches!(self.kind, Kind::Enum(_)),
             Role::Read | Role::Unused(_) => false,
         };
@@ -188,6 +195,20 @@ const fn unused(
         kind,
         default,
         role: Role::Unused(why),
+    }
+}
+
+const fn absent(
+    name: &'static str,
+    scope: VariableScope,
+    dynamic: bool,
+    kind: Kind,
+    default: &'static str,
+    why: &'static str,
+) -> Def {
+    Def {
+        role: Role::Absent(why),
+        ..def(name, scope, dynamic, kind, default)
     }
 }
 
@@ -402,7 +423,7 @@ mod tests {
                 def.name
             );
         }
-        let unused = of_role(|role| matches!(role, Role::Unused(_)));
+        let unused = of_role(|role| matches!(role, Role::Unused(_) | Role::Absent(_)));
         assert_eq!(unused, listed_in_docs("These have no meaning here"));
         assert_eq!(
             of_role(|role| role == Role::Fixed),

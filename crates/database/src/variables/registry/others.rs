@@ -4,7 +4,7 @@ use super::Kind::*;
 use super::VariableScope::*;
 use super::{
     Def, Kind, NO_BINLOG, NO_BUFFERS, NO_FILES, NO_FULL_TEXT, NO_LOG, NO_OPTIMIZER, NO_OTHER_ENGINES,
-    NO_POOL_TUNING, NO_REPLICATION, def, fact, from, uint, unused,
+    NO_POOL_TUNING, NO_REPLICATION, absent, def, fact, from, uint, unused,
 };
 
 const TERNARY: Kind = Enum(&["OFF", "ON", "OFF_PERMISSIVE", "ON_PERMISSIVE"]);
@@ -282,11 +282,17 @@ pub(super) const DEFS: &[Def] = &[
         "0",
         NO_LOG,
     ),
-    unused("log_error_verbosity", Global, uint(1, 3), "2", NO_LOG),
+    unused(
+        "log_error_verbosity",
+        Global,
+        uint(1, 3),
+        "2",
+        "the log has errors, warnings and notes",
+    ),
     unused("log_warnings", Global, from(0), "2", NO_LOG),
     unused("log_timestamps", Global, Enum(&["UTC", "SYSTEM"]), "UTC", NO_LOG),
     unused("log_raw", Global, Bool, "OFF", NO_LOG),
-    unused("log_bin", Global, Bool, "OFF", NO_BINLOG),
+    absent("log_bin", Global, false, Bool, "OFF", NO_BINLOG),
     unused("disable_log_bin", Global, Bool, "ON", NO_BINLOG),
     unused("skip_log_bin", Global, Bool, "ON", NO_BINLOG),
     unused("log_bin_basename", Global, NullableText, "NULL", NO_BINLOG),
@@ -345,7 +351,7 @@ pub(super) const DEFS: &[Def] = &[
         NO_BINLOG,
     ),
     unused("expire_logs_days", Global, uint(0, 99), "0", NO_BINLOG),
-    unused("gtid_mode", Global, TERNARY, "OFF", NO_REPLICATION),
+    absent("gtid_mode", Global, true, TERNARY, "OFF", NO_REPLICATION),
     unused(
         "enforce_gtid_consistency",
         Global,
@@ -353,9 +359,9 @@ pub(super) const DEFS: &[Def] = &[
         "OFF",
         NO_REPLICATION,
     ),
-    unused("gtid_executed", Global, Text, "", NO_REPLICATION),
+    fact("gtid_executed", Global, Text, ""),
     unused("gtid_purged", Global, Text, "", NO_REPLICATION),
-    unused("gtid_owned", Both, Text, "", NO_REPLICATION),
+    fact("gtid_owned", Both, Text, ""),
     unused("relay_log", Global, Text, "", NO_REPLICATION),
     unused("log_slave_updates", Global, Bool, "OFF", NO_REPLICATION),
     unused("log_replica_updates", Global, Bool, "OFF", NO_REPLICATION),

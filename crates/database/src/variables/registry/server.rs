@@ -38,6 +38,7 @@ pub(super) const DEFS: &[Def] = &[
     def("pid_file", Global, false, Text, ""),
     def("log_error", Global, false, Text, "stderr"),
     unused("server_id", Global, uint(0, 4_294_967_295), "1", NO_REPLICATION),
+    // Its file is in the data directory.
     fact("server_uuid", Global, Text, ""),
     fact("lower_case_table_names", Global, uint(0, 0), "0"),
     fact("lower_case_file_system", Global, Bool, "OFF"),

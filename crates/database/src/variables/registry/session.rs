@@ -251,5 +251,5 @@ pub(super) const DEFS: &[Def] = &[
     fact("proxy_user", Session, NullableText, "NULL"),
     fact("external_user", Session, NullableText, "NULL"),
     def("statement_id", Session, false, from(0), "0"),
-    unused("gtid_next", Session, Text, "AUTOMATIC", NO_REPLICATION),
+    def("gtid_next", Session, true, Text, "AUTOMATIC"),
 ];

@@ -2,6 +2,7 @@
 
 use super::ast::*;
 use super::lexer::{Op, TokenKind};
+use super::parse_query;
 use super::parser::Parser;
 use tidemark_types::error::{Result, SqlError};
 
@@ -17,6 +18,16 @@ impl Parser<'_> {
         self.accept_op(Op::Eq);
         let path = self.string()?;
         Ok(Statement::CloneLocal(String::from_utf8_lossy(&path).into_owned()))
+    }
+
+    /// `HELP topic`: the server has no texts about its statements, so what it finds is a result without rows.
+    fn help(&mut self) -> Result<Statement> {
+        match self.token().kind {
+            TokenKind::Str | TokenKind::NationalStr => drop(self.string()?),
+            _ => drop(self.name()?),
+        }
+        let nothing = parse_query("SELECT '' AS name, '' AS is_it_category LIMIT 0")?;
+        Ok(Statement::Query(Box::new(nothing)))
     }
 
     /// A whole statement; the caller checks that nothing follows.
@@ -72,6 +83,8 @@ impl Parser<'_> {
             "KILL" => self.kill(),
             "FLUSH" => self.flush(),
             "SHUTDOWN" => Ok(Statement::Shutdown),
+            "RESTART" => Ok(Statement::Restart),
+            "HELP" => self.help(),
             "CLONE" => self.clone_statement(),
             "LOCK" => self.lock_tables(),
             "UNLOCK" => {
@@ -107,7 +120,7 @@ impl Parser<'_> {
             "RESET" if self.accept("PERSIST") => self.reset_persist(),
             "HANDLER" => self.handler(),
             "XA" | "CALL" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL" | "RESET" | "PURGE"
-            | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "RESTART" => self.skip_unsupported(&word),
+            | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" => self.skip_unsupported(&word),
             _ => {
                 self.step_back();
                 self.error()

@@ -303,6 +303,7 @@ pub fn of(statement: &Statement) -> usize {
         Statement::Describe { .. } => named!("show_fields"),
         Statement::Kill { .. } => named!("kill"),
         Statement::Shutdown => named!("shutdown"),
+        Statement::Restart => named!("restart"),
         Statement::InstallComponents(_) => named!("install_component"),
         Statement::UninstallComponents(_) => named!("uninstall_component"),
         Statement::CloneLocal(_) => named!("clone"),

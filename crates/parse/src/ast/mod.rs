@@ -131,6 +131,8 @@ pub enum Statement {
     },
     /// `SHUTDOWN`
     Shutdown,
+    /// `RESTART`
+    Restart,
     /// `INSTALL COMPONENT 'file://…', …`
     InstallComponents(Vec<String>),
     /// `UNINSTALL COMPONENT 'file://…', …`

@@ -69,6 +69,15 @@ impl Session {
         Ok(Answer::ok())
     }
 
+    /// RESTART: error 3707, since nobody is there who would start the server again.
+    pub(super) fn restart(&mut self) -> Result<Answer> {
+        self.state.require_global(Privileges::SHUTDOWN, "SHUTDOWN")?;
+        Err(SqlError::new(
+            er::RESTART_SERVER_FAILED,
+            "Restart server failed (mysqld is not managed by supervisor process).",
+        ))
+    }
+
     /// CLONE LOCAL: copies the data directory while the server runs. KILL ends it and leaves nothing of the copy.
     pub(super) fn clone_local(&mut self, path: &str) -> Result<Answer> {
         self.state

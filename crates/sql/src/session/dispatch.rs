@@ -181,6 +181,7 @@ impl Session {
             Statement::Flush(options) => self.flush(options),
             Statement::FlushTablesWithLock(tables) => self.flush_with_lock(tables),
             Statement::Shutdown => self.shutdown(),
+            Statement::Restart => self.restart(),
             Statement::InstallComponents(names) => {
                 self.commit_open()?;
                 crate::ddl::components::install(&self.state, names)

@@ -26,4 +26,4 @@ pub use error::{Result, SqlError};
 pub use session::{Prepared, Session, run_trusted, run_trusted_into};
 pub use tidemark_database::{faults_of_definitions, open, open_on};
 pub use tidemark_engine::{Tick, waits};
-pub use variables::{CIPHER_SUITES, CIPHERS};
+pub use variables::{CIPHER_SUITES, CIPHERS, spelling_distance, variable_defaults};

@@ -2,11 +2,16 @@
 //! variables before anything is opened: a name that is not there or a value out of its bounds ends the start.
 
 use crate::error::Result;
-use crate::variables::{DEFS, Globals, OLD_OPTION_NAMES, Setting, find};
+use crate::variables::{
+    DEFS, Fate, Globals, Kind, OLD_OPTION_NAMES, Role, Setting, fate, find, spelling_distance,
+};
 use std::path::PathBuf;
 
-/// The option whose value is a file's name, while its variable is ON or OFF.
-const TAKES_A_NAME: &str = "log_bin";
+/// Options that stand for others.
+const SHORT_FOR: [(&str, &[(&str, &str)]); 1] = [(
+    "ansi",
+    &[("sql_mode", "ANSI"), ("transaction_isolation", "SERIALIZABLE")],
+)];
 
 /// What a server is started with: where the data lives, and the system variables given on the command line or in
 /// `my.cnf`, already checked against the registry.
@@ -63,6 +68,11 @@ impl Options {
             Some(rest) => (true, rest.to_owned()),
             None => (false, name),
         };
+        if let Some((_, meant)) = SHORT_FOR.iter().find(|(short, _)| *short == name) {
+            let mut each = meant.iter();
+            return each.try_for_each(|(name, value)| self.add(name, Some((*value).to_owned())));
+        }
+        let has_value = value.is_some();
         let mut value = value.unwrap_or_default();
         let old = OLD_OPTION_NAMES.iter().find(|(old, _)| *old == name);
         let mut found = find(old.map_or(name.as_str(), |(_, new)| new));
@@ -76,17 +86,48 @@ impl Options {
             }
         }
         let Some(at) = found else {
-            let message = format!("unknown variable '{written}={value}'");
+            if let Some((name, fate)) = foreign(&name, has_value, &mut value) {
+                return self.meet(name, fate, &value);
+            }
+            let message = match has_value {
+                true => format!("unknown variable '{written}={value}'"),
+                false => format!("unknown option '{written}'"),
+            };
             if loose {
                 self.warnings.push(format!("{message} is ignored"));
                 return Ok(());
             }
             return Err(match nearest(&name) {
+                _ if written.contains(char::is_whitespace) => {
+                    format!("{message}; a value follows its option after '='")
+                }
                 Some(near) => format!("{message}; did you mean '{near}'?"),
                 None => message,
             });
         };
+        let def = &DEFS[at];
+        if value.is_empty() && !has_value && def.kind != Kind::Bool && matches!(def.role, Role::Read) {
+            return Err(format!("'{}' needs a value", def.name));
+        }
         self.take(at, &value)
+    }
+
+    /// Takes an option of MySQL's that is no variable here, with a warning, or refuses it.
+    fn meet(&mut self, name: &str, fate: Fate, value: &str) -> Result<(), String> {
+        let is_off = matches!(
+            value.to_ascii_uppercase().as_str(),
+            "0" | "OFF" | "FALSE" | "NO" | ""
+        );
+        match fate {
+            Fate::Refused(why) => return Err(format!("'{name}' is not supported: {why}")),
+            Fate::OnlyOff(why) if !is_off => return Err(format!("'{name}' cannot be {value}: {why}")),
+            Fate::OnlyOn(why) if is_off => return Err(format!("'{name}' cannot be OFF: {why}")),
+            Fate::OnlyOff(why) | Fate::OnlyOn(why) | Fate::Ignored(why) => {
+                self.warnings
+                    .push(format!("'{name}' is accepted but does nothing: {why}"));
+            }
+        }
+        Ok(())
     }
 
     fn take(&mut self, at: usize, value: &str) -> Result<(), String> {
@@ -94,7 +135,8 @@ impl Options {
         if let Some(why) = def.unused() {
             self.warnings
                 .push(format!("'{}' is accepted but does nothing: {why}", def.name));
-            if def.name == TAKES_A_NAME {
+            // It stays what it is, whatever the option file wants.
+            if matches!(def.role, Role::Absent(_)) {
                 return Ok(());
             }
         }
@@ -145,24 +187,30 @@ impl Options {
 
 /// The variable whose name is least different from a mistyped one, if it is not too different.
 fn nearest(written: &str) -> Option<&'static str> {
-    let names = DEFS.iter().map(|def| (distance(written, def.name), def.name));
+    let names = DEFS
+        .iter()
+        .map(|def| (spelling_distance(written, def.name), def.name));
     let (distance, name) = names.min()?;
     (distance <= 2 + written.len() / 8).then_some(name)
 }
 
-/// Levenshtein's: how many letters must be changed, added or left out.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + (x != y) as usize;
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+/// An option of MySQL's that is no variable here: its name, without what switches it on or off, which becomes its value.
+fn foreign<'n>(name: &'n str, has_value: bool, value: &mut String) -> Option<(&'n str, Fate)> {
+    if let Some(fate) = fate(name) {
+        if !has_value {
+            *value = "ON".to_owned();
+        }
+        return Some((name, fate));
+    }
+    for (prefix, on) in [("skip_", "OFF"), ("disable_", "OFF"), ("enable_", "ON")] {
+        if let Some(rest) = name.strip_prefix(prefix)
+            && let Some(fate) = fate(rest)
+        {
+            *value = on.to_owned();
+            return Some((rest, fate));
         }
     }
-    row[b.len()]
+    None
 }
 
 #[cfg(test)]
@@ -216,6 +264,10 @@ mod tests {
             "{mistyped}"
         );
         assert!(options(&[("max_connections", "many")]).is_err());
+        let alone = |name: &str| Options::from_pairs("data".into(), [(name.to_owned(), None)]).unwrap_err();
+        assert_eq!(alone("port"), "'port' needs a value");
+        assert_eq!(alone("sokcet"), "unknown option 'sokcet'; did you mean 'socket'?");
+        assert!(alone("port 3411").ends_with("after '='"));
         let loose = options(&[("loose-inodb_buffer_pool_size", "1G"), ("skip-log-bin", "")]).unwrap();
         assert_eq!(loose.warnings().len(), 2);
     }
@@ -239,6 +291,8 @@ mod tests {
             ("default-time-zone", "+02:00"),
             ("skip-name-resolve", ""),
             ("skip-grant-tables", ""),
+            ("gtid_mode", "ON"),
+            ("ansi", ""),
         ] {
             assert!(options(&[(name, value)]).is_ok(), "{name}");
         }

@@ -3,7 +3,7 @@
 //! - `registry`: every variable, declared once with its kind, bounds, default and meaning.
 //! - `setting`: the value of one; `values`: those of all, the server's and a session's.
 //! - `settings`: what statements need all the time, decoded; `trace`: for the optimizer trace; `switches`: several in one variable;
-//!   `tracked`: which changes clients are told of.
+//!   `tracked`: which changes clients are told of; `spelling`: which name a mistyped one may have been.
 //! - [`persist`]: those that outlive a restart.
 
 pub mod persist;
@@ -11,6 +11,7 @@ mod positions;
 pub(crate) mod registry;
 pub(crate) mod setting;
 pub(crate) mod settings;
+mod spelling;
 mod switches;
 mod trace;
 mod tracked;
@@ -26,6 +27,12 @@ pub use spelling::spelling_distance;
 pub use trace::TraceSettings;
 pub use tracked::{check_tracked, is_tracked, listed_name, tracks_schema, tracks_state};
 pub use values::{Globals, Values};
+
+/// The server's variables with their defaults as options, in the order of names.
+pub fn variable_defaults() -> Vec<(&'static str, &'static str)> {
+    let listed = listed(true).into_iter();
+    listed.map(|(name, at)| (name, DEFS[at].default)).collect()
+}
 
 /// The value of `@@version`.
 pub const VERSION: &str = concat!("8.4.0-tidemark-", env!("CARGO_PKG_VERSION"));

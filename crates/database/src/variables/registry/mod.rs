@@ -13,6 +13,8 @@ mod others;
 mod server;
 mod session;
 
+pub use foreign::{Fate, fate};
+
 use super::setting::Setting;
 use Kind::*;
 use VariableScope::*;

@@ -5,7 +5,7 @@
 
 A new user's path (start, create, insert, select, Ctrl-C, start again); batch scripts; the Unix socket; mariadb-admin;
 dumps and their reload, of one database and of all; what the server says about options it knows, does not know, or has no use for; a directory or a
-port that is taken; copies of a server at work; what is saved of a
+port that is taken (and `first_contact.py`); copies of a server at work; what is saved of a
 damaged one. Where the machine has MySQL's own `mysql` as well, the batch runs through it too.
 """
 import fcntl
@@ -24,8 +24,9 @@ from pathlib import Path
 import pymysql
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import first_contact as contact  # noqa: E402
 from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server, ServerFailed, binary, free_port  # noqa: E402
 
@@ -524,8 +525,12 @@ def salvage() -> None:
             report.equal(other.address.execute("SELECT * FROM d.`whole one` ORDER BY id"), ((1, "it's"), (2, None)), "salvaged_whole_table")
 
 
+def first_contact() -> None:
+    contact.run(report)
+
+
 def main():
-    for suite in (part for part in (new_user, options, damage, dump_of_mysql, backup, salvage, files) if report.wants(part.__name__)):
+    for suite in (part for part in (new_user, first_contact, options, damage, dump_of_mysql, backup, salvage, files) if report.wants(part.__name__)):
         try:
             suite()
         except (ServerFailed, OSError, subprocess.SubprocessError) as error:

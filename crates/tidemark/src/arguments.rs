@@ -17,6 +17,47 @@ pub enum Command {
     Salvage,
     Help,
     Version,
+    /// Show the options that count.
+    PrintDefaults,
+}
+
+/// Why a command ends without having done its work.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It was not called as it can be.
+    Usage(String),
+    /// It could not be done.
+    Failed(String),
+}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Failure {
+        Failure::Failed(why)
+    }
+}
+
+impl Failure {
+    pub fn usage(why: impl Into<String>) -> Failure {
+        Failure::Usage(why.into())
+    }
+
+    pub fn message(&self) -> &str {
+        match self {
+            Failure::Usage(why) | Failure::Failed(why) => why,
+        }
+    }
+}
+
+/// What `serve` does in place of serving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    Server,
+    /// Make a data directory, with a root that has a password or none, and end.
+    Initialize {
+        is_insecure: bool,
+    },
+    /// Look at the options, and end.
+    ValidateConfig,
 }
 
 /// An option as it was given.
@@ -52,10 +93,33 @@ pub struct Arguments {
     /// Nothing at all was given.
     pub is_bare: bool,
     pub datadir: PathBuf,
+    pub start: Start,
+    /// With `--help`: all system variables, too.
+    pub is_verbose: bool,
     /// All other options, in the order in which they count.
     pub options: Vec<Given>,
 }
 
+const COMMANDS: [(&str, Command); 5] = [
+    ("serve", Command::Serve),
+    ("check", Command::Check),
+    ("backup", Command::Backup),
+    ("restore", Command::Restore),
+    ("salvage", Command::Salvage),
+];
+/// Options that never take a value: a word that follows one is not its.
+const FLAGS: &[&str] = &[
+    "help",
+    "version",
+    "no_defaults",
+    "print_defaults",
+    "initialize",
+    "initialize_insecure",
+    "validate_config",
+    "verbose",
+    "console",
+    "daemonize",
+];
 const SERVER_SECTIONS: &[&str] = &["mysqld", "server", "tidemark"];
 const CLIENT_SECTIONS: &[&str] = &["client", "tidemark-backup"];
 /// How deep option files may include each other.
@@ -78,22 +142,24 @@ impl Arguments {
         let mut rest = arguments.into_iter().peekable();
         while let Some(argument) = rest.next() {
             let Some(option) = argument.strip_prefix("--") else {
-                match (argument.as_str(), command) {
-                    ("serve", None) => command = Some(Command::Serve),
-                    ("check", None) => command = Some(Command::Check),
-                    ("backup", None) => command = Some(Command::Backup),
-                    ("restore", None) => command = Some(Command::Restore),
-                    ("salvage", None) => command = Some(Command::Salvage),
-                    ("help" | "-h" | "-?", _) => command = Some(Command::Help),
-                    ("-V", _) => command = Some(Command::Version),
-                    _ => return Err(format!("'{argument}' is not understood; --help says what is")),
-                }
+                let named = COMMANDS.iter().find(|(name, _)| *name == argument);
+                command = Some(match (argument.as_str(), named, command) {
+                    (_, Some((_, named)), None) => *named,
+                    ("help" | "-h" | "-?", ..) => Command::Help,
+                    ("-V", ..) => Command::Version,
+                    ("-v", ..) => {
+                        given.push(Given::on_command_line("verbose", None));
+                        continue;
+                    }
+                    _ => return Err(not_understood(&argument)),
+                });
                 continue;
             };
             match option.split_once('=') {
                 Some((name, value)) => given.push(Given::on_command_line(name, Some(value.to_owned()))),
                 None => {
-                    let value = rest.next_if(|next| !next.starts_with('-'));
+                    let takes_one = !FLAGS.contains(&plain(option).as_str());
+                    let value = rest.next_if(|next| takes_one && !next.starts_with('-'));
                     given.push(Given::on_command_line(option, value));
                 }
             }
@@ -102,6 +168,8 @@ impl Arguments {
             command: command.unwrap_or(Command::Serve),
             is_bare: command.is_none() && given.is_empty(),
             datadir: PathBuf::from("./tidemark-data"),
+            start: Start::Server,
+            is_verbose: false,
             options: Vec::new(),
         };
         for option in given
@@ -121,13 +189,13 @@ impl Arguments {
     }
 
     /// Takes out an option of a command; `None` if it was not given.
-    pub fn take(&mut self, name: &str) -> Result<Option<String>, String> {
+    pub fn take(&mut self, name: &str) -> Result<Option<String>, Failure> {
         match self.take_given(name) {
             None => Ok(None),
             Some(Given {
                 value: Some(value), ..
             }) if !value.is_empty() => Ok(Some(value)),
-            Some(given) => Err(given.complain(&format!("--{name} needs a value"))),
+            Some(given) => Err(Failure::Usage(given.complain(&format!("--{name} needs a value")))),
         }
     }
 
@@ -147,11 +215,26 @@ impl Arguments {
     }
 
     /// Fails if there are options left, which the command does not know.
-    pub fn refuse_rest(&self, command: &str) -> Result<(), String> {
+    pub fn refuse_rest(&self, command: &str) -> Result<(), Failure> {
         match self.options.first() {
-            Some(option) => Err(option.complain(&format!("{command} knows no option '{}'", option.name))),
+            Some(option) => Err(Failure::Usage(
+                option.complain(&format!("{command} knows no option '{}'", option.name)),
+            )),
             None => Ok(()),
         }
+    }
+
+    /// The options that count, as a command line.
+    pub fn command_line(&self) -> String {
+        let options = self.options.iter().map(|option| match &option.value {
+            Some(value) => format!("--{}={value}", option.name),
+            None => format!("--{}", option.name),
+        });
+        let datadir = format!("--datadir={}", self.datadir.display());
+        std::iter::once(datadir)
+            .chain(options)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Takes out the options that are no system variables.
@@ -165,12 +248,39 @@ impl Arguments {
                 },
                 "help" => self.command = Command::Help,
                 "version" => self.command = Command::Version,
+                "print_defaults" => self.command = Command::PrintDefaults,
+                "verbose" => self.is_verbose = true,
                 "no_defaults" => {}
+                "initialize" => self.start = Start::Initialize { is_insecure: false },
+                "initialize_insecure" => self.start = Start::Initialize { is_insecure: true },
+                "validate_config" => self.start = Start::ValidateConfig,
+                "daemonize" => {
+                    return Err(option.complain(
+                        "--daemonize is not supported: a service manager starts the server, which stays in the foreground",
+                    ));
+                }
+                "console" => kept.push(Given {
+                    name: "log_error".to_owned(),
+                    value: Some("stderr".to_owned()),
+                    at: option.at,
+                }),
                 _ => kept.push(option),
             }
         }
         self.options = kept;
         Ok(())
+    }
+}
+
+/// A word that is no command, with the command that it may have been meant for.
+fn not_understood(word: &str) -> String {
+    let near = COMMANDS
+        .iter()
+        .filter(|(name, _)| tidemark_sql::spelling_distance(word, name) <= 2)
+        .min_by_key(|(name, _)| tidemark_sql::spelling_distance(word, name));
+    match near {
+        Some((name, _)) => format!("'{word}' is not understood; did you mean '{name}'?"),
+        None => format!("'{word}' is not understood; --help says what is"),
     }
 }
 
@@ -183,7 +293,8 @@ fn read_file(path: &Path, sections: &[&str], depth: usize, out: &mut Vec<Given>)
     if depth > INCLUDE_DEPTH_MAX {
         return Err(format!("{} is included too deeply", path.display()));
     }
-    let mut ours = false;
+    // Whether lines are for us; before the first section they are for nobody.
+    let mut ours = None;
     for (number, line) in text.lines().enumerate() {
         let at = || format!("{}, line {}", path.display(), number + 1);
         let line = line.trim();
@@ -197,8 +308,10 @@ fn read_file(path: &Path, sections: &[&str], depth: usize, out: &mut Vec<Given>)
                 .split_once(']')
                 .ok_or_else(|| format!("{}: a section's name must end with ']'", at()))?
                 .0;
-            ours = sections.contains(&section.trim());
-        } else if ours {
+            ours = Some(sections.contains(&section.trim()));
+        } else if ours.is_none() {
+            return Err(format!("{}: an option before any [section]", at()));
+        } else if ours == Some(true) {
             let (name, value) = match line.split_once('=') {
                 Some((name, value)) => (name.trim(), Some(unquote(value.trim()))),
                 None => (without_comment(line), None),
@@ -315,6 +428,20 @@ mod tests {
         assert_eq!(parse("serve --help").unwrap().command, Command::Help);
         assert_eq!(parse("--version").unwrap().command, Command::Version);
         assert!(parse("surf").is_err());
+        assert!(parse("serv").unwrap_err().ends_with("did you mean 'serve'?"));
+        assert_eq!(
+            parse("--initialize serve").unwrap().start,
+            Start::Initialize { is_insecure: false }
+        );
+        assert_eq!(
+            parse("--print-defaults --datadir=d --port 7 --skip-ssl")
+                .unwrap()
+                .command_line(),
+            "--datadir=d --port=7 --skip-ssl"
+        );
+        assert!(parse("--help -v").unwrap().is_verbose);
+        assert_eq!(pairs(&parse("--console").unwrap()), [pair("log_error", "stderr")]);
+        assert!(parse("--daemonize").unwrap_err().contains("--daemonize"));
         assert!(parse("serve check").is_err());
         assert!(parse("--datadir").is_err());
         assert!(parse("--defaults-file=/no/such/file").is_err());
@@ -345,6 +472,12 @@ mod tests {
         let at = found.options[1].at.as_deref().unwrap();
         assert!(at.ends_with("my.cnf, line 6"), "{at}");
         assert_eq!(found.options[3].at, None);
+        fs::write(&file, "# c\nport = 2\n[mysqld]\n").unwrap();
+        let early = parse(&format!("--defaults-file={}", file.display())).unwrap_err();
+        assert!(
+            early.ends_with("my.cnf, line 2: an option before any [section]"),
+            "{early}"
+        );
         fs::write(&file, "[mysqld]\n!include my.cnf\n").unwrap();
         assert!(parse(&format!("--defaults-file={}", file.display())).is_err());
         fs::remove_dir_all(&dir).unwrap();

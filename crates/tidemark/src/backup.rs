@@ -5,7 +5,7 @@
 //! connections: one waits for the statement, the other asks the process list what that is doing, and kills it when
 //! the command is interrupted. Then the server leaves nothing of the copy.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Failure};
 use crate::progress;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -22,14 +22,14 @@ const PORT: u16 = 3306;
 const ASKED_EVERY: Duration = Duration::from_millis(200);
 const NAME: &str = "tidemark backup";
 
-pub fn run(mut arguments: Arguments) -> Result<(), String> {
+pub fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let to = arguments.take("to")?.map(PathBuf::from);
     let target = target(&mut arguments)?;
     let login = login(&mut arguments)?;
     // An option file's [client] is for other clients, too.
     arguments.options.retain(|option| option.at.is_none());
     arguments.refuse_rest("backup")?;
-    let to = to.ok_or("backup needs --to DIR, where the copy is to be")?;
+    let to = to.ok_or_else(|| Failure::usage("backup needs --to DIR, where the copy is to be"))?;
     let to = absolute(&to).map_err(|e| format!("cannot find {}: {e}", to.display()))?;
     let connect =
         || Client::connect(&target, &login, NAME).map_err(|e| format!("cannot connect to {target}: {e}"));
@@ -42,13 +42,13 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     Ok(())
 }
 
-fn target(arguments: &mut Arguments) -> Result<Target, String> {
+fn target(arguments: &mut Arguments) -> Result<Target, Failure> {
     let socket = arguments.take("socket")?;
     let host = arguments.take("host")?;
     let port = match arguments.take("port")? {
         Some(port) => port
             .parse()
-            .map_err(|_| format!("'{port}' is not the number of a port"))?,
+            .map_err(|_| Failure::usage(format!("'{port}' is not the number of a port")))?,
         None => PORT,
     };
     Ok(match (socket, host) {
@@ -61,7 +61,7 @@ fn target(arguments: &mut Arguments) -> Result<Target, String> {
 }
 
 /// The account: root unless another is named. A password is given, asked for (`--password` alone), or in `MYSQL_PWD`.
-fn login(arguments: &mut Arguments) -> Result<Login, String> {
+fn login(arguments: &mut Arguments) -> Result<Login, Failure> {
     let user = arguments.take("user")?.unwrap_or_else(|| "root".to_owned());
     let password = match arguments.take_flag("password") {
         Some(Some(password)) => password,

@@ -1,11 +1,15 @@
 //! `tidemark check`: verifies the data of a stopped server, changing nothing.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Failure};
+use crate::identity;
 use crate::progress;
 use tidemark_engine::Engine;
 use tidemark_sql::{collator, faults_of_definitions};
 
-pub fn run(arguments: &Arguments) -> Result<(), String> {
+/// A file that every copy has; a server that is started on it adds its own.
+const COPY_MARK: &str = "backup";
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.refuse_rest("check")?;
     let datadir = &arguments.datadir;
     let bar = progress::bar();
@@ -17,7 +21,11 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let report = report.map_err(|e| format!("cannot check {}: {e}", datadir.display()))?;
     if !report.was_clean {
         println!(
-            "The server was not stopped in an orderly way; this is the state that recovery makes of its data."
+            "{}; this is the state that recovery makes of its data.",
+            match datadir.join(COPY_MARK).exists() && !datadir.join(identity::NAME).exists() {
+                true => "This is a copy of a running server",
+                false => "The server was not stopped in an orderly way",
+            }
         );
     }
     println!(
@@ -49,11 +57,11 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
             if more > 0 {
                 println!("and {more} more");
             }
-            Err(format!(
+            Err(Failure::Failed(format!(
                 "{} is damaged: {} faults, the first: {first}",
                 datadir.display(),
                 report.faults_found
-            ))
+            )))
         }
     }
 }

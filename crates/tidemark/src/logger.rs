@@ -1,5 +1,8 @@
 //! The server's log (`log_error`): one line per event with its time, on standard error or in a file.
 //!
+//! Everything that the server says while it runs goes there, why it ends too. Where the log is a file, its starting, stopping and failing is
+//! said on the terminal as well ([`tell`], [`tell_failure`]).
+//!
 //! A file is opened anew by FLUSH LOGS, FLUSH ERROR LOGS and SIGHUP, so that it can be moved away. A line is text as MySQL's traditional log
 //! has it, or a JSON object with the names of MySQL's `log_sink_json`. In both the message is made printable first.
 
@@ -9,7 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use tidemark_sql::error_log::{self, Logged, Priority};
 
 /// What a line looks like.
@@ -51,6 +54,28 @@ impl Format {
                 format!("{object}\n")
             }
         }
+    }
+}
+
+/// Where the log goes, once it has begun: true of a file, false of standard error.
+static IN_A_FILE: OnceLock<bool> = OnceLock::new();
+
+/// Says that something has come about, in the log and, where that is a file, to whoever looks at the terminal.
+pub fn tell(message: &str) {
+    log::info!("{message}");
+    if IN_A_FILE.get() == Some(&true) {
+        // Whoever started the server may have stopped reading, which is no reason to fail.
+        let _ = writeln!(io::stdout(), "{message}");
+    }
+}
+
+/// Says why the process ends.
+pub fn tell_failure(message: &str) {
+    if IN_A_FILE.get().is_some() {
+        log::error!("{message}");
+    }
+    if IN_A_FILE.get() != Some(&false) {
+        eprintln!("tidemark: {message}");
     }
 }
 
@@ -118,6 +143,7 @@ impl Log for Logger {
 /// Begins to write the log: to standard error, or to the end of a file. A second call changes nothing.
 pub fn start(path: Option<PathBuf>, format: Format) -> io::Result<()> {
     let file = path.as_ref().map(open).transpose()?;
+    let in_a_file = file.is_some();
     let logger = Logger {
         format,
         path,
@@ -125,6 +151,7 @@ pub fn start(path: Option<PathBuf>, format: Format) -> io::Result<()> {
     };
     if log::set_boxed_logger(Box::new(logger)).is_ok() {
         log::set_max_level(LevelFilter::Info);
+        let _ = IN_A_FILE.set(in_a_file);
     }
     Ok(())
 }

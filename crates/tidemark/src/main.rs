@@ -1,7 +1,7 @@
 //! The `tidemark` binary: a database server, and the check of a stopped one's data.
 //!
 //! - [`arguments`]: the command line and option files, as MySQL reads them.
-//! - [`serve`]: start, run, stop.
+//! - [`serve`]: start, run, stop; [`initialize`]: make a data directory and stop; [`identity`]: which server it is.
 //! - [`check`]: verify a data directory.
 //! - [`backup`]: a copy of a running server's data.
 //! - [`restore`]: a data directory of a copy and the log after it.
@@ -17,13 +17,15 @@ mod arguments;
 mod backup;
 mod check;
 mod files;
+mod identity;
+mod initialize;
 mod logger;
 mod progress;
 mod restore;
 mod salvage;
 mod serve;
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Command, Failure};
 use std::process::ExitCode;
 use tidemark_memory::Counting;
 
@@ -52,32 +54,50 @@ Tidemark, a database server that speaks MySQL's protocol.
   --status-address ADDR          its address (127.0.0.1); on others it asks for an account with PROCESS
   --log-format text|json         what the lines of the log (log_error) look like (text)
   --defaults-file FILE           read the [mysqld] sections of an option file first
+  --initialize[-insecure]        make the data directory and end; the log has root's first password, if it gets one
+  --validate-config              only check the options; --print-defaults: only show them
   --NAME=VALUE                   any system variable, as --innodb-buffer-pool-size=2G;
                                  a name that begins with loose- may be unknown
-  --help, --version
+  --help, --version; --verbose --help lists the system variables
 ";
 
 fn main() -> ExitCode {
     tidemark_memory::give_back_what_is_freed();
     let mut words = std::env::args().skip(1).peekable();
     let done = if words.next_if(|word| word == "lab").is_some() {
-        tidemark_lab::command(words)
+        tidemark_lab::command(words).map_err(Failure::Failed)
     } else {
-        Arguments::parse(words).and_then(run)
+        Arguments::parse(words).map_err(Failure::Usage).and_then(run)
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("tidemark: {message}");
-            ExitCode::FAILURE
+        Err(failure) => {
+            logger::tell_failure(failure.message());
+            match failure {
+                Failure::Usage(_) => ExitCode::from(USAGE),
+                Failure::Failed(_) => ExitCode::FAILURE,
+            }
         }
     }
 }
 
-fn run(arguments: Arguments) -> Result<(), String> {
+/// The exit status of a command that was called wrongly.
+const USAGE: u8 = 2;
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::Help => {
             print!("{HELP}");
+            if arguments.is_verbose {
+                println!("\nSystem variables and their defaults:\n");
+                for (name, default) in tidemark_sql::variable_defaults() {
+                    println!("{name:60} {default}");
+                }
+            }
+            Ok(())
+        }
+        Command::PrintDefaults => {
+            println!("tidemark would be started with:\n{}", arguments.command_line());
             Ok(())
         }
         Command::Version => {

@@ -1,23 +1,24 @@
 //! `tidemark restore`: makes a data directory of a copy and of what an archive has of the log after it.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Failure};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use std::path::PathBuf;
 use tidemark_engine::{Engine, Lsn, Until};
 
-pub fn run(mut arguments: Arguments) -> Result<(), String> {
+pub fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let from = arguments.take("from")?.map(PathBuf::from);
     let archive = arguments.take("archive")?.map(PathBuf::from);
     let until = match arguments.take("until")? {
         Some(text) => {
-            moment(&text).ok_or_else(|| format!("'{text}' is neither a position in the log nor a time"))?
+            let wrong = || Failure::usage(format!("'{text}' is neither a position in the log nor a time"));
+            moment(&text).ok_or_else(wrong)?
         }
         None => Until::End,
     };
     arguments.refuse_rest("restore")?;
-    let from = from.ok_or("restore needs --from DIR, the copy")?;
+    let from = from.ok_or_else(|| Failure::usage("restore needs --from DIR, the copy"))?;
     let to = &arguments.datadir;
     let end = Engine::restore(&from, archive.as_deref(), to, until)
         .map_err(|e| format!("cannot restore {} to {}: {e}", from.display(), to.display()))?;

@@ -4,7 +4,7 @@
 //! round what is damaged; then without undoing, with damage in the log passing for its end; at last without redoing. Then every table
 //! is written to a file of its own, `DATABASE.TABLE.sql`: its definition, and each row that a scan past the damage finds.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Failure};
 use crate::logger;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -21,17 +21,17 @@ const INSERT_BYTES: usize = 1 << 20;
 
 type Outcome<T> = Result<T, String>;
 
-pub fn run(mut arguments: Arguments) -> Outcome<()> {
+pub fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let to = arguments.take("to")?.map(PathBuf::from);
     arguments.refuse_rest("salvage")?;
-    let to = to.ok_or("salvage needs --to DIR, where the files go")?;
+    let to = to.ok_or_else(|| Failure::usage("salvage needs --to DIR, where the files go"))?;
     let datadir = &arguments.datadir;
     if !datadir.is_dir() {
-        return Err(format!("{} is no directory", datadir.display()));
+        return Err(format!("{} is no directory", datadir.display()).into());
     }
     fs::create_dir_all(&to).map_err(|e| format!("cannot make {}: {e}", to.display()))?;
     if fs::read_dir(&to).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(format!("{} is not empty", to.display()));
+        return Err(format!("{} is not empty", to.display()).into());
     }
     logger::start(None, logger::Format::default()).map_err(|e| e.to_string())?;
     let database = open(datadir)?;
@@ -58,7 +58,7 @@ pub fn run(mut arguments: Arguments) -> Outcome<()> {
     );
     match failed {
         0 => Ok(()),
-        _ => Err(format!("{failed} tables could not be read to their ends")),
+        _ => Err(format!("{failed} tables could not be read to their ends").into()),
     }
 }
 

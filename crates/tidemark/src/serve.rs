@@ -3,14 +3,17 @@
 //! The order matters at both ends: the data is open before a client can connect, and none is connected any more when
 //! it is closed.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Failure, Start};
 use crate::files;
+use crate::identity;
+use crate::initialize;
 use crate::logger::{self, Format};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tidemark_engine::disk::claim::claim;
 use tidemark_server::{Server, ServerOptions};
 use tidemark_sql::own_files::is_own;
 use tidemark_sql::{Database, Options};
@@ -18,12 +21,15 @@ use tidemark_status::StatusServer;
 
 /// Opens the exhibit that `--museum` names.
 #[cfg(feature = "museum")]
-fn open_museum(arguments: &mut Arguments) -> Result<(), String> {
+fn open_museum(arguments: &mut Arguments) -> Result<(), Failure> {
     use tidemark_engine::museum;
     match arguments.take("museum")? {
         Some(name) if !museum::open(&name) => {
             let names: Vec<&str> = museum::names().collect();
-            Err(format!("--museum is one of {}, not '{name}'", names.join(", ")))
+            Err(Failure::Usage(format!(
+                "--museum is one of {}, not '{name}'",
+                names.join(", ")
+            )))
         }
         _ => Ok(()),
     }
@@ -32,21 +38,33 @@ fn open_museum(arguments: &mut Arguments) -> Result<(), String> {
 /// Where the status page is if the server is started without any option.
 const STATUS_PORT: u16 = 8306;
 
-pub fn run(mut arguments: Arguments) -> Result<(), String> {
+pub fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let is_bare = arguments.is_bare;
     let format = match arguments.take("log_format")? {
         None => Format::default(),
         Some(name) => {
-            Format::by_name(&name).ok_or_else(|| format!("--log-format is text or json, not '{name}'"))?
+            let unknown = || Failure::Usage(format!("--log-format is text or json, not '{name}'"));
+            Format::by_name(&name).ok_or_else(unknown)?
         }
     };
     #[cfg(feature = "museum")]
     open_museum(&mut arguments)?;
     let given = settings(&arguments);
+    let start = arguments.start;
     let mut options = Options::new(arguments.datadir);
     for option in arguments.options {
         let added = options.add(&option.name, option.value.clone());
-        added.map_err(|why| option.complain(&why))?;
+        added.map_err(|why| Failure::Usage(option.complain(&why)))?;
+    }
+    if start == Start::ValidateConfig {
+        listening(&options)?;
+        for warning in options.warnings() {
+            eprintln!("tidemark: {warning}");
+        }
+        return Ok(());
+    }
+    if matches!(start, Start::Initialize { .. }) {
+        initialize::refuse_existing(&options.datadir)?;
     }
     start_log(&options, format)?;
     for warning in options.warnings() {
@@ -55,6 +73,9 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let files_max = files::raise_limit();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(|e| e.to_string())?;
     log_start(&options, &given);
+    if let Start::Initialize { is_insecure } = start {
+        return Ok(make_directory(options, is_insecure)?);
+    }
 
     let listening = listening(&options)?;
     let status = match is_bare {
@@ -72,6 +93,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     };
     let (pid_file, init_file) = (named("pid_file"), named("init_file"));
     let database = tidemark_sql::open(options).map_err(|e| e.message)?;
+    set_uuid(&database, &datadir)?;
     // It is beside the data, unless its name says where, and there as long as this is.
     let _pid_file = match pid_file {
         Some(name) => {
@@ -97,19 +119,30 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
             if let Err(e) = database.shutdown() {
                 log::error!("closing the data: {e}");
             }
-            return Err(e.to_string());
+            return Err(e.to_string().into());
         }
     };
     if let Some(status) = &status {
         let attached = status.attach(database.clone());
         attached.map_err(|e| format!("the status page: {e}"))?;
     }
-    say_hello(
-        &server,
-        &listening,
-        status.as_ref(),
-        &datadir.display().to_string(),
+    log::info!(
+        "ready for connections. Version: '{}'  socket: '{}'  port: {}",
+        database.variable("version").unwrap_or_default(),
+        listening.socket.as_deref().unwrap_or(Path::new("")).display(),
+        server.addresses().first().map_or(0, |address| address.port())
     );
+    if let Some(address) = status.as_ref().and_then(|status| status.address().ok()) {
+        log::info!("the status page is at http://{address}/");
+    }
+    if format == Format::Text || io::stdout().is_terminal() {
+        say_hello(
+            &server,
+            &listening,
+            status.as_ref(),
+            &datadir.display().to_string(),
+        );
+    }
 
     for signal in signals.forever() {
         if !matches!(signal, SIGHUP | SIGUSR1) {
@@ -119,7 +152,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
             log::error!("{}", e.message);
         }
     }
-    println!("Stopping.");
+    logger::tell("Stopping.");
     if let Some(status) = &status {
         status.not_ready();
     }
@@ -130,8 +163,31 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     database
         .shutdown()
         .map_err(|e| format!("closing the data: {e}"))?;
-    println!("Stopped.");
+    logger::tell("Stopped.");
     Ok(())
+}
+
+/// `--initialize`: the data directory is made, and nobody is listened to.
+fn make_directory(options: Options, is_insecure: bool) -> Result<(), String> {
+    let init_file = options
+        .get("init_file")
+        .filter(|file| !file.is_empty() && file != "NULL");
+    let datadir = options.datadir.clone();
+    let database = tidemark_sql::open(options).map_err(|e| e.message)?;
+    let done = set_uuid(&database, &datadir)
+        .and_then(|()| initialize::set_root_password(&database, is_insecure))
+        .and_then(|()| init_file.map_or(Ok(()), |file| run_init_file(&database, Path::new(&file))));
+    let closed = database.shutdown().map_err(|e| format!("closing the data: {e}"));
+    done.and(closed)?;
+    logger::tell("Stopped: the data directory is there.");
+    Ok(())
+}
+
+fn set_uuid(database: &Database, datadir: &Path) -> Result<(), String> {
+    let uuid =
+        identity::server_uuid(datadir).map_err(|e| format!("no random numbers for server_uuid: {e}"))?;
+    let set = database.set_variable_at_start("server_uuid", &uuid);
+    set.map_err(|e| e.message)
 }
 
 /// `status_port`, `status_address`: the status page, if there is to be one. It listens before the data is open.
@@ -142,6 +198,9 @@ fn status_page(options: &Options) -> Result<Option<StatusServer>, String> {
     if port == 0 {
         return Ok(None);
     }
+    if options.get_or_default("port") == Some(port.to_string()) {
+        return Err(format!("port and status_port are both {port}"));
+    }
     let page = StatusServer::start(&text("status_address"), port).map_err(|e| e.to_string())?;
     if text("skip_grant_tables") == "ON" && !page.is_local() {
         return Err("skip_grant_tables knows no accounts, so the status page can be on this machine only: --status-address=127.0.0.1".to_owned());
@@ -149,11 +208,15 @@ fn status_page(options: &Options) -> Result<Option<StatusServer>, String> {
     Ok(Some(page))
 }
 
-/// `log_error`: a file's name; `stderr` for none.
+/// `log_error`: a file's name; `stderr` for none. A file in the data directory is there only once that is known to be ours.
 fn start_log(options: &Options, format: Format) -> Result<(), String> {
     let name = options.get("log_error").unwrap_or_default();
     let path = (!matches!(name.as_str(), "" | "stderr")).then(|| options.datadir.join(&name));
     if let Some(path) = &path {
+        if Path::new(&name).is_relative() {
+            let datadir = options.datadir.display();
+            claim(&options.datadir).map_err(|e| format!("cannot open {datadir}: {e}"))?;
+        }
         refuse_own("log_error", &options.datadir, path)?;
     }
     logger::start(path, format).map_err(|e| format!("cannot write the log (log_error) to {name}: {e}"))
@@ -194,10 +257,21 @@ fn log_start(options: &Options, given: &str) {
     );
     let pool = options.get_or_default("innodb_buffer_pool_size");
     let pool: u64 = pool.and_then(|pool| pool.parse().ok()).unwrap_or_default();
-    log::info!(
-        "Memory: a buffer pool of {} MiB, of {} MiB that the machine has",
+    let machine = tidemark_memory::machine_bytes();
+    let level = match pool > machine / 10 * 9 {
+        true => log::Level::Warn,
+        false => log::Level::Info,
+    };
+    log::log!(
+        level,
+        "Memory: a buffer pool of {} MiB, of {} MiB that the machine has{}",
         pool / MIB,
-        tidemark_memory::machine_bytes() / MIB
+        machine / MIB,
+        match level {
+            log::Level::Warn =>
+                ". When it is full the operating system will end the server: make innodb_buffer_pool_size smaller",
+            _ => "",
+        }
     );
 }
 
@@ -280,9 +354,10 @@ fn say_hello(server: &Server, listening: &ServerOptions, status: Option<&StatusS
     if let Some(path) = &listening.socket {
         text += &format!("          or:  mariadb -S{} -uroot\n", path.display());
     }
-    if let Some(address) = status.and_then(|status| status.address().ok()) {
-        text += &format!("Status page:   http://{address}/\n");
-    }
+    text += &match status.and_then(|status| status.address().ok()) {
+        Some(address) => format!("Status page:   http://{address}/\n"),
+        None => format!("Status page:   none (--status-port {STATUS_PORT} has one)\n"),
+    };
     text += "Stop with Ctrl-C or SIGTERM.\n";
     let mut out = io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

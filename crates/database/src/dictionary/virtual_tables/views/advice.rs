@@ -19,7 +19,7 @@ pub(super) const ADVICE: View = View {
             concat(r.redundant_index_name, ' (', r.redundant_index_columns, ') adds nothing to ', r.dominant_index_name, ' (', \
             r.dominant_index_columns, ')'), 'drop it: each write pays for it', r.sql_drop_index \
             from sys.schema_redundant_indexes r union all \
-            select 'primary key', concat(t.TABLE_SCHEMA, '.', t.TABLE_NAME), concat('about ', t.TABLE_ROWS, ' rows have none'), \
+            select 'primary key', concat(t.TABLE_SCHEMA, '.', t.TABLE_NAME), if(t.TABLE_ROWS > 0, concat('about ', t.TABLE_ROWS, ' rows have none'), 'it has none, and no rows yet'), \
             'add one: rows are kept in the order of a hidden number that no query can use', null \
             from information_schema.TABLES t left join information_schema.STATISTICS s on s.TABLE_SCHEMA = t.TABLE_SCHEMA \
             and s.TABLE_NAME = t.TABLE_NAME and s.INDEX_NAME = 'PRIMARY' where t.TABLE_TYPE = 'BASE TABLE' and t.ENGINE = 'InnoDB' \

@@ -39,7 +39,7 @@ struct Step {
     contender: usize,
 }
 
-/// Runs what the results lack.
+/// Runs what the results lack. Fails if none of it could be measured.
 pub fn run(mut plan: Plan, results: &mut Results, interrupt: &Interrupt) -> Result<(), Failure> {
     for line in left_out(&plan) {
         println!("{line}");
@@ -58,6 +58,7 @@ pub fn run(mut plan: Plan, results: &mut Results, interrupt: &Interrupt) -> Resu
     introduce(&mut plan, results)?;
     // It is drawn from here on, so what is said before has lines of its own.
     let bar = progress_bar(total);
+    let (count, mut failed) = (steps.len(), 0);
     for step in steps {
         interrupt.check()?;
         let Key {
@@ -75,6 +76,7 @@ pub fn run(mut plan: Plan, results: &mut Results, interrupt: &Interrupt) -> Resu
             Err(Failure::Because(why)) => {
                 // A server that goes down by the same Ctrl-C has not failed.
                 interrupt.check()?;
+                failed += 1;
                 Found {
                     error: Some(why),
                     ..Found::default()
@@ -91,7 +93,12 @@ pub fn run(mut plan: Plan, results: &mut Results, interrupt: &Interrupt) -> Resu
         bar.inc(step.cell.expected(&plan.scale).as_millis() as u64);
     }
     bar.finish_and_clear();
-    Ok(())
+    match failed == count {
+        true => Err(Failure::Because(format!(
+            "none of {count} measurements could be made"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// The cells that can be measured.

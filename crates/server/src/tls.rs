@@ -18,6 +18,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tidemark_sql::{Database, Encryption, TlsInUse};
 use x509_cert::Certificate;
 use x509_cert::der::asn1::{Ia5StringRef, PrintableStringRef, TeletexStringRef, Utf8StringRef};
@@ -287,13 +288,38 @@ fn fits(certificate: &Path, key: &Path) -> io::Result<Option<String>> {
     Ok(config.err().map(|error| error.to_string()))
 }
 
+/// How long a certificate holds that is made here, as long as MySQL's do.
+const VALID: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
+
+/// A key, and a certificate of it that it signs itself: for this machine by its names and addresses, as of yesterday, since clocks differ.
+fn made_pair() -> Result<(rcgen::KeyPair, rcgen::Certificate), rcgen::Error> {
+    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if !host.trim().is_empty() && host.trim() != "localhost" {
+        names.push(host.trim().to_owned());
+    }
+    let mut wanted = rcgen::CertificateParams::new(names)?;
+    let name = concat!(
+        "Tidemark_Server_",
+        env!("CARGO_PKG_VERSION"),
+        "_Auto_Generated_Certificate"
+    );
+    wanted.distinguished_name.push(rcgen::DnType::CommonName, name);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let epoch = rcgen::date_time_ymd(1970, 1, 1);
+    wanted.not_before = epoch + now.saturating_sub(Duration::from_secs(24 * 60 * 60));
+    wanted.not_after = epoch + (now + VALID);
+    let key = rcgen::KeyPair::generate()?;
+    let certificate = wanted.self_signed(&key)?;
+    Ok((key, certificate))
+}
+
 /// Makes a self-signed certificate and its key. Each has its name only when it is on disk.
 fn create_pair(certificate: &Path, key: &Path) -> io::Result<()> {
-    let names = vec!["localhost".to_string(), "127.0.0.1".to_string()];
-    let made = rcgen::generate_simple_self_signed(names).map_err(io::Error::other)?;
+    let (signing_key, made) = made_pair().map_err(io::Error::other)?;
     let parts = [
-        (key, made.signing_key.serialize_pem(), 0o600),
-        (certificate, made.cert.pem(), 0o644),
+        (key, signing_key.serialize_pem(), 0o600),
+        (certificate, made.pem(), 0o644),
     ];
     for (path, text, mode) in &parts {
         let mut file = OpenOptions::new()

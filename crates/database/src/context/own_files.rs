@@ -10,7 +10,8 @@ use tidemark_engine::is_own_name;
 
 /// True if something in a data directory (or an archive of its log) has this name because the server needs it.
 fn is_kept(name: &str) -> bool {
-    is_own_name(name) || name.starts_with("server-cert.pem") || name.starts_with("server-key.pem")
+    let beside = ["server-cert.pem", "server-key.pem", "auto.cnf"];
+    is_own_name(name) || beside.iter().any(|file| name.starts_with(file))
 }
 
 /// True if a path leads to a file of the server's own in this directory, or would once it is made.

@@ -17,6 +17,12 @@ pub fn load(engine: &Engine, globals: &Globals, given: impl Fn(usize) -> bool) -
         }
         // It may be of another version of the server, which knew other values.
         match Setting::parse(&DEFS[at], &String::from_utf8_lossy(&value)) {
+            Ok(setting) if DEFS[at].refuses(&setting) => {
+                log::error!(
+                    "what SET PERSIST has stored is left out: {} = {setting}",
+                    DEFS[at].name
+                );
+            }
             Ok(setting) => globals.put(at, setting),
             Err(error) => log::error!("what SET PERSIST has stored is left out: {}", error.message),
         }

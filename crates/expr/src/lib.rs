@@ -58,6 +58,7 @@ mod json_schema;
 mod like;
 mod node;
 pub mod print;
+mod same;
 mod scope;
 mod window;
 

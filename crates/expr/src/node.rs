@@ -150,7 +150,7 @@ pub enum Node {
 }
 
 /// How the rows of a subquery become a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SubqueryKind {
     /// One value, NULL when there is no row.
     Scalar,
@@ -174,7 +174,7 @@ impl SubqueryKind {
 }
 
 /// How many rows of a subquery a comparison must hold for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quantifier {
     /// `ANY`, `SOME`: at least one.
     Any,
@@ -183,7 +183,7 @@ pub enum Quantifier {
 }
 
 /// Which value of a system variable is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VarScope {
     /// `@@name`: the session's value if there is one.
     Any,
@@ -194,7 +194,7 @@ pub enum VarScope {
 }
 
 /// Arithmetic operators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArithOp {
     /// `+`
     Add,
@@ -211,7 +211,7 @@ pub enum ArithOp {
 }
 
 /// The arithmetic an operator is done in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumKind {
     /// Signed unless one operand is unsigned.
     Int,
@@ -222,7 +222,7 @@ pub enum NumKind {
 }
 
 /// Operators on the bits of 64-bit integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BitOp {
     /// `&`
     And,
@@ -237,7 +237,7 @@ pub enum BitOp {
 }
 
 /// Comparison operators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CmpOp {
     /// `=`
     Eq,
@@ -294,7 +294,7 @@ impl CmpOp {
 }
 
 /// The unit of an INTERVAL, or of what EXTRACT takes. A compound unit's amount is a text such as `'1:30'`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IntervalUnit {
     /// MICROSECOND
     Microsecond,

@@ -4,7 +4,7 @@
 use super::Collation;
 
 /// As what two values are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CmpKind {
     /// Signed and unsigned integers, by value.
     Int,

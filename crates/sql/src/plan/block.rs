@@ -16,7 +16,7 @@
 use super::dependence::{Exported, Shown};
 use super::from::From;
 use super::full_group_by::{OverGroups, order_aggregates};
-use super::group::{BlockHooks, Finished, identity};
+use super::group::{BlockHooks, Finished};
 use super::items::{Item, item_at};
 use super::join::{JoinInput, Joined};
 use super::order::OrderWish;
@@ -492,9 +492,9 @@ fn check_having(e: &ast::Expr, scope: &Scope, items: &[Item], keys: &[Expr]) -> 
     let Some(column) = scope.find(name, HAVING_CLAUSE)? else {
         return Ok(());
     };
-    let own = identity(&column.expr(0));
+    let own = column.expr(0);
     let mut known = items.iter().map(|item| &item.expr).chain(keys);
-    match known.any(|e| identity(e) == own) {
+    match known.any(|e| e.same_as(&own)) {
         true => Ok(()),
         false => Err(SqlError::unknown_column(&name.to_string(), HAVING_CLAUSE)),
     }

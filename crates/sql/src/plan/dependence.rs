@@ -313,11 +313,7 @@ impl Planner<'_> {
         }
         let all: Vec<usize> = (0..shown.output.len()).collect();
         for (at, e) in shown.output.iter().enumerate() {
-            if let Some(key) = shown
-                .keys
-                .iter()
-                .position(|key| super::group::identity(key) == super::group::identity(e))
-            {
+            if let Some(key) = shown.keys.iter().position(|key| key.same_as(e)) {
                 out.add_both(at, keys[key]);
                 continue;
             }

@@ -7,7 +7,6 @@
 //! functions over them; the table has the digits of the type alone. [`Block::quotient`](super::block::Block) tells such blocks.
 
 use super::block::Block;
-use super::group::identity;
 use super::query::each_output;
 use super::{AGGREGATE, Planner, QueryBody, QueryPlan};
 use crate::expr::digits::{self, Asked, Leaves};
@@ -111,9 +110,8 @@ impl Planner<'_> {
 impl Block {
     /// With which digits its averages are finished; `sorted`: its rows come in groups.
     pub(super) fn quotient(&self, sorted: bool) -> Quotient {
-        let is_by_keys = |(at, (e, _)): (usize, &(Expr, bool))| {
-            self.keys.get(at).is_some_and(|key| identity(key) == identity(e))
-        };
+        let is_by_keys =
+            |(at, (e, _)): (usize, &(Expr, bool))| self.keys.get(at).is_some_and(|key| key.same_as(e));
         let read_back = sorted && !self.order.iter().enumerate().all(is_by_keys);
         let streams =
             sorted || self.keys.is_empty() || self.has_totals() || self.aggregates.iter().any(|a| a.distinct);

@@ -13,7 +13,6 @@
 use super::AGGREGATE;
 use super::access::conjuncts;
 use super::condition_order::{converts_nothing, is_quiet};
-use super::filter::same;
 use super::join::{Condition, Joiner};
 use crate::expr::{CmpOp, Expr, Node, OUTER, build};
 use crate::types::CmpKind;
@@ -85,7 +84,7 @@ impl Joiner<'_, '_> {
             for (a, b) in class.pairs() {
                 let is_equality = |condition: &&Condition| {
                     equality(&condition.expr).is_some_and(|(kind, x, y)| {
-                        kind == class.kind && (same(x, a) && same(y, b) || same(x, b) && same(y, a))
+                        kind == class.kind && (x.same_as(a) && y.same_as(b) || x.same_as(b) && y.same_as(a))
                     })
                 };
                 let follows = build_equality(class.kind, a, b, pool);
@@ -231,7 +230,7 @@ fn factor(e: &Expr) -> Vec<Expr> {
     let in_all = |e: &&Expr| {
         branches
             .iter()
-            .all(|branch| branch.iter().any(|other| same(e, other)))
+            .all(|branch| branch.iter().any(|other| e.same_as(other)))
     };
     let mut common: Vec<Expr> = branches[0].iter().copied().filter(in_all).cloned().collect();
     if common.is_empty() {
@@ -240,7 +239,7 @@ fn factor(e: &Expr) -> Vec<Expr> {
     let rest = |branch: &Vec<&Expr>| -> Vec<Expr> {
         let own = branch
             .iter()
-            .filter(|e| !common.iter().any(|other| same(e, other)));
+            .filter(|e| !common.iter().any(|other| e.same_as(other)));
         own.map(|e| (*e).clone()).collect()
     };
     let rests: Vec<Vec<Expr>> = branches.iter().map(rest).collect();

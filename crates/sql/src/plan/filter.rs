@@ -150,7 +150,7 @@ impl BoundParts<'_> {
                     && list
                         .iter()
                         .zip(&part.values)
-                        .all(|((kind, e), v)| self.is_exact(*kind, value, e) && same(&v.expr, e))
+                        .all(|((kind, e), v)| self.is_exact(*kind, value, e) && v.expr.same_as(e))
             }),
             Node::IsNull(column) if !self.exactly => {
                 self.equal_part(column, |part| part.null && part.values.is_empty())
@@ -166,7 +166,7 @@ impl BoundParts<'_> {
         let with_null = op == CmpOp::NullSafeEq && !self.exactly;
         let is_equal = op == CmpOp::Eq || with_null;
         let equals = |part: &EqualPart| {
-            (with_null || !part.null) && matches!(part.values.as_slice(), [v] if same(&v.expr, value))
+            (with_null || !part.null) && matches!(part.values.as_slice(), [v] if v.expr.same_as(value))
         };
         if is_equal && self.equal_part(column, equals) {
             return true;
@@ -185,10 +185,5 @@ impl BoundParts<'_> {
 
 /// Whether a bound is this value, itself in or not.
 fn is_end(bound: Option<&(KeyValue, bool)>, value: &Expr, inclusive: bool) -> bool {
-    bound.is_some_and(|(v, inc)| *inc == inclusive && same(&v.expr, value))
-}
-
-/// Whether two expressions are the same.
-pub(super) fn same(a: &Expr, b: &Expr) -> bool {
-    format!("{:?}", a.node) == format!("{:?}", b.node)
+    bound.is_some_and(|(v, inc)| *inc == inclusive && v.expr.same_as(value))
 }

@@ -6,7 +6,7 @@
 
 use super::dependence::Dependences;
 use super::from::From;
-use super::group::{identity, slot_of};
+use super::group::slot_of;
 use super::items::Item;
 use super::window::Windows;
 use super::{AGGREGATE, Planner};
@@ -27,7 +27,7 @@ pub(super) struct OverGroups<'g> {
 /// What may be read: some expressions as they are, and columns.
 struct Readable<'r, 'p> {
     planner: &'r Planner<'p>,
-    whole: Vec<String>,
+    whole: HashSet<&'r Expr>,
     slots: HashSet<usize>,
     scope: &'r Scope<'r>,
     /// There are keys.
@@ -50,7 +50,7 @@ impl Planner<'_> {
         };
         let readable = Readable {
             planner: self,
-            whole: keys.iter().map(identity).collect(),
+            whole: keys.iter().collect(),
             slots: dependences.closure(keys.iter().filter_map(slot_of)),
             scope: &from.scope,
             grouped: !keys.is_empty(),
@@ -90,7 +90,7 @@ impl Planner<'_> {
     ) -> Result<()> {
         let selected = Readable {
             planner: self,
-            whole: items.iter().map(|item| identity(&item.expr)).collect(),
+            whole: items.iter().map(|item| &item.expr).collect(),
             slots: items.iter().filter_map(|item| slot_of(&item.expr)).collect(),
             scope: &from.scope,
             grouped: true,
@@ -139,7 +139,7 @@ impl Readable<'_, '_> {
 
     /// A column in the expression that may not be read.
     fn stray(&self, e: &Expr) -> Option<usize> {
-        match self.whole.contains(&identity(e)) && !is_interval(e) {
+        match self.whole.contains(e) && !is_interval(e) {
             true => None,
             false => self.stray_in(e),
         }
@@ -150,7 +150,7 @@ impl Readable<'_, '_> {
         match &e.node {
             Node::Column(slot) => return Some(*slot).filter(is_stray),
             // A column of a merged view is a column, whatever it is computed by.
-            _ if e.name.is_some() && self.whole.contains(&identity(e)) => return None,
+            _ if e.name.is_some() && self.whole.contains(e) => return None,
             // Whichever of the group's rows it is read of.
             Node::Call(def, _) if def.name == "any_value" => return None,
             Node::Subquery { id, .. } => {

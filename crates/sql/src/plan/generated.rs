@@ -95,7 +95,7 @@ fn is_same(own: &Expr, e: &Expr, base: usize, on_literals: &Cell<bool>) -> bool 
         }
         return false;
     }
-    same(own, e, base)
+    own.same_moved(e, base)
 }
 
 fn has(e: &Expr, wanted: impl Fn(&Node) -> bool) -> bool {
@@ -121,114 +121,4 @@ fn holds(column: &SqlType, value: &SqlType) -> bool {
         _ if is_text(column) => is_text(value) && column.collation == value.collation,
         _ => false,
     }
-}
-
-/// Whether two expressions are the same operation on the same operands; the slots of the second are so much higher.
-fn same(a: &Expr, b: &Expr, base: usize) -> bool {
-    use Node::*;
-    let alike = match (&a.node, &b.node) {
-        (Column(x), Column(y)) => return x + base == *y,
-        (Literal(x), Literal(y)) => {
-            return format!("{x:?}") == format!("{y:?}") && a.ty.collation == b.ty.collation;
-        }
-        (Chain(_), Chain(_))
-        | (Previous, Previous)
-        | (Neg(_), Neg(_))
-        | (BitNot(_), BitNot(_))
-        | (And(_), And(_))
-        | (Or(_), Or(_))
-        | (Xor(_), Xor(_))
-        | (Not(_), Not(_))
-        | (IsNull(_), IsNull(_)) => true,
-        (Arith(x, x_kind, _), Arith(y, y_kind, _)) => (x, x_kind) == (y, y_kind),
-        (Bit(x, _), Bit(y, _)) => x == y,
-        (Compare(x, x_kind, _), Compare(y, y_kind, _)) => (x, x_kind) == (y, y_kind),
-        (IsTruth(_, x), IsTruth(_, y)) => x == y,
-        (
-            Between {
-                negated: x,
-                low: x_low,
-                high: x_high,
-                ..
-            },
-            Between {
-                negated: y,
-                low: y_low,
-                high: y_high,
-                ..
-            },
-        ) => (x, x_low, x_high) == (y, y_low, y_high),
-        (
-            In {
-                negated: x, list: xs, ..
-            },
-            In {
-                negated: y, list: ys, ..
-            },
-        ) => {
-            let kinds = |list: &[(crate::types::CmpKind, Expr)]| {
-                list.iter().map(|(kind, _)| *kind).collect::<Vec<_>>()
-            };
-            x == y && kinds(xs) == kinds(ys)
-        }
-        (
-            Like {
-                negated: x,
-                collation: x_collation,
-                escape: x_escape,
-                ..
-            },
-            Like {
-                negated: y,
-                collation: y_collation,
-                escape: y_escape,
-                ..
-            },
-        ) => (x, x_collation, x_escape) == (y, y_collation, y_escape),
-        (
-            Case {
-                operand: x,
-                whens: xs,
-                otherwise: x_else,
-            },
-            Case {
-                operand: y,
-                whens: ys,
-                otherwise: y_else,
-            },
-        ) => {
-            x.is_some() == y.is_some()
-                && x_else.is_some() == y_else.is_some()
-                && xs.iter().map(|when| when.0).eq(ys.iter().map(|when| when.0))
-        }
-        (Cast(_), Cast(_)) | (Retype(_), Retype(_)) => {
-            a.ty.clone().with_nullable(true) == b.ty.clone().with_nullable(true)
-        }
-        (
-            DateAdd {
-                unit: x,
-                negate: x_negate,
-                ..
-            },
-            DateAdd {
-                unit: y,
-                negate: y_negate,
-                ..
-            },
-        ) => (x, x_negate) == (y, y_negate),
-        (Extract(x, _), Extract(y, _)) => x == y,
-        (Call(x, _), Call(y, _)) => x.name == y.name,
-        // Variables, parameters and subqueries are not the row's alone.
-        _ => false,
-    };
-    // A path in a document is the same in every collation.
-    let has_paths = matches!(&a.node, Call(f, _) if f.name == "json_extract");
-    let same_text = |a: &Expr, b: &Expr| match (&a.node, &b.node) {
-        (Literal(x), Literal(y)) => x == y,
-        _ => false,
-    };
-    let (left, right) = (a.children(), b.children());
-    let pairs = left.iter().zip(&right).enumerate();
-    let mut all = pairs.map(|(n, (a, b))| same(a, b, base) || has_paths && n > 0 && same_text(a, b));
-    alike && left.len() == right.len() && all.all(|same| same)
 }

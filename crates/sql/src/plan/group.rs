@@ -177,15 +177,6 @@ fn misplaced_alias(alias: &str) -> SqlError {
     )
 }
 
-/// What tells an expression from others.
-pub(super) fn identity(e: &Expr) -> String {
-    match e.node {
-        // A cast is told by its type alone what it casts to.
-        Node::Cast(_) => format!("{:?} as {}", e.node, e.ty),
-        _ => format!("{:?}", e.node),
-    }
-}
-
 /// The slot that an expression is.
 pub(super) fn slot_of(e: &Expr) -> Option<usize> {
     match e.node {

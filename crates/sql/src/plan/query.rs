@@ -1,7 +1,7 @@
 //! Queries: ORDER BY and LIMIT around blocks ([`super::block`]); UNION, INTERSECT and EXCEPT of them; VALUES.
 
 use super::file_form::FileForm;
-use super::group::{BlockHooks, identity};
+use super::group::BlockHooks;
 use super::{Destination, Origin, OutputColumn, Planner, QueryBody, QueryPlan, SetBranch};
 use crate::accounts::Privileges;
 use crate::error::depth::check_stack;
@@ -373,12 +373,11 @@ impl QueryPlan {
         let QueryBody::Select(select) = &self.body else {
             return false;
         };
-        let same = |a: &Expr, b: &Expr| identity(a) == identity(b);
         order.len() <= select.output.len()
             && order
                 .iter()
                 .zip(&select.output)
-                .all(|((e, descending), output)| !descending && same(e, output))
+                .all(|((e, descending), output)| !descending && e.same_as(output))
     }
 }
 

@@ -11,7 +11,7 @@
 //! afterwards: each part that equals a key becomes the key's slot.
 
 use super::AGGREGATE;
-use super::group::{Finished, identity};
+use super::group::Finished;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Expr, Node, build};
 use crate::types::{SqlType, Value};
@@ -35,8 +35,8 @@ pub(super) fn placeholder(number: usize) -> Expr {
 
 /// Puts keys and calls of GROUPING() in their places.
 pub(super) struct Rewriter {
-    /// What tells each key; none without ROLLUP.
-    keys: Vec<String>,
+    /// The keys; none without ROLLUP.
+    keys: Vec<Expr>,
     /// The slot of the first key.
     first: usize,
     rollup: bool,
@@ -49,17 +49,16 @@ impl Rewriter {
         if keys.is_empty() && !finished.groupings.is_empty() {
             return Err(SqlError::invalid_group_function());
         }
-        let known: Vec<String> = keys.iter().map(identity).collect();
         let mut groupings = Vec::with_capacity(finished.groupings.len());
         for args in &finished.groupings {
             let places = args.iter().enumerate().map(|(n, arg)| {
-                let place = known.iter().position(|key| *key == identity(arg));
+                let place = keys.iter().position(|key| key.same_as(arg));
                 place.ok_or_else(|| no_key(n + 1))
             });
             groupings.push(places.collect::<Result<Vec<_>>>()?);
         }
         let rewriter = Rewriter {
-            keys: if rollup { known } else { Vec::new() },
+            keys: if rollup { keys.to_vec() } else { Vec::new() },
             first: AGGREGATE + finished.aggregates.len(),
             rollup,
         };
@@ -97,11 +96,7 @@ impl Rewriter {
     }
 
     fn key_of(&self, e: &Expr) -> Option<usize> {
-        if self.keys.is_empty() {
-            return None;
-        }
-        let own = identity(e);
-        self.keys.iter().position(|key| *key == own)
+        self.keys.iter().position(|key| key.same_as(e))
     }
 }
 

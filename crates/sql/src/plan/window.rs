@@ -5,7 +5,7 @@
 //! that order already. Passes follow one another as MySQL has them: windows of the WINDOW clause before the others, those of
 //! the same order side by side. The rows leave in the order of the last.
 
-use super::group::{BlockHooks, identity};
+use super::group::BlockHooks;
 use super::{Planner, WINDOW};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{
@@ -111,7 +111,7 @@ fn sort_of<'e>(partition: &'e [Expr], order: &'e [(Expr, bool)]) -> Vec<(&'e Exp
 
 /// Whether rows in the order `have` are in the order `want` too.
 fn gives(have: &[(&Expr, bool)], want: &[(&Expr, bool)]) -> bool {
-    let same = |(a, b): (&(&Expr, bool), &(&Expr, bool))| a.1 == b.1 && identity(a.0) == identity(b.0);
+    let same = |(a, b): (&(&Expr, bool), &(&Expr, bool))| a.1 == b.1 && a.0.same_as(b.0);
     want.len() <= have.len() && have.iter().zip(want).all(same)
 }
 
@@ -122,10 +122,6 @@ fn side_by_side(windows: &[BoundWindow], is_used: impl Fn(usize) -> bool) -> Vec
     let mut order = Vec::new();
     for at in (0..windows.len()).filter(|at| is_used(*at)) {
         let sort = windows[at].sort();
-        let sort: Vec<(String, bool)> = sort
-            .into_iter()
-            .map(|(e, descending)| (identity(e), descending))
-            .collect();
         let next = numbers.len();
         order.push((at, *numbers.entry(sort).or_insert(next)));
     }
@@ -401,13 +397,7 @@ impl WindowPass {
     }
 
     fn is_of(&self, window: &BoundWindow) -> bool {
-        let (a, b) = (&self.partition, &window.partition);
-        let same = |(a, b): (&Expr, &Expr)| identity(a) == identity(b);
-        let directions = |(a, b): (&(Expr, bool), &(Expr, bool))| a.1 == b.1 && same((&a.0, &b.0));
-        a.len() == b.len()
-            && a.iter().zip(b).all(same)
-            && self.order.len() == window.order.len()
-            && self.order.iter().zip(&window.order).all(directions)
+        self.partition == window.partition && self.order == window.order
     }
 
     /// All that it evaluates on a row.

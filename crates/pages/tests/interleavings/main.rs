@@ -22,6 +22,10 @@ mod error {
     pub use tidemark_pages::{Error, Result};
 }
 
+mod threads {
+    pub use tidemark_pages::threads::THREADS_MAX;
+}
+
 mod log;
 mod pool;
 mod sync;

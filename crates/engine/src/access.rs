@@ -8,7 +8,7 @@ use crate::failpoint;
 use crate::ids::IndexNo;
 use crate::lock::DuplicateLock;
 use crate::schema::{Datum, RowBuf};
-use crate::table::{Action, Flow, Keep, RangeScan, Read, RowView, Table, TableUsage};
+use crate::table::{Action, Flow, Keep, RangeScan, Read, RowView, Sequence, Table, TableUsage};
 use crate::tally::{self, Event};
 use crate::transaction::Transaction;
 
@@ -145,17 +145,21 @@ impl Table {
         &self,
         txn: &Transaction,
         n: u64,
-        step: u64,
-        offset: u64,
+        sequence: Sequence,
     ) -> Result<Option<u64>> {
         let taken = || txn.kernel().locks.counts_alone(self.locks());
-        self.state.reserve_unless(taken, n, step, offset)
+        self.state.reserve_unless(taken, n, sequence)
     }
 
     /// Like [`Self::auto_increment_observe`], but false, with the counter unchanged, if another transaction holds or
     /// waits for the table's [`LockMode::AutoIncrement`](crate::LockMode).
-    pub fn auto_increment_observe_unlocked(&self, txn: &Transaction, value: u64) -> Result<bool> {
+    pub fn auto_increment_observe_unlocked(
+        &self,
+        txn: &Transaction,
+        value: u64,
+        sequence: Sequence,
+    ) -> Result<bool> {
         let taken = || txn.kernel().locks.counts_alone(self.locks());
-        self.state.observe_unless(taken, value)
+        self.state.observe_unless(taken, value, sequence)
     }
 }

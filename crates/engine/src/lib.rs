@@ -149,7 +149,7 @@ pub use scrub::{Damage, ScrubStatus};
 pub use spool::{Spool, SpoolOwner};
 pub use table::{
     Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView,
-    SizeRange, Table, TableUsage,
+    Sequence, SizeRange, Table, TableUsage,
 };
 pub use tidemark_pages::store::{CopyProgress, CopyStage, is_own_name, vouched_log};
 pub use tidemark_pages::threads::THREADS_MAX;

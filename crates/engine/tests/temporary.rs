@@ -193,9 +193,19 @@ fn the_counter_is_in_memory() {
     let disk = SimDisk::new(8);
     let engine = open(&disk);
     let table = engine.table(make(&engine)).unwrap();
-    assert_eq!(table.auto_increment_reserve(3, 1, 1).unwrap(), 1);
+    assert_eq!(
+        table
+            .auto_increment_reserve(3, Sequence::up_to(u64::MAX))
+            .unwrap(),
+        1
+    );
     assert_eq!(table.auto_increment_peek(), 4);
     table.auto_increment_set(100).unwrap();
-    assert_eq!(table.auto_increment_reserve(1, 1, 1).unwrap(), 100);
+    assert_eq!(
+        table
+            .auto_increment_reserve(1, Sequence::up_to(u64::MAX))
+            .unwrap(),
+        100
+    );
     engine.shutdown().unwrap();
 }

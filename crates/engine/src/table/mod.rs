@@ -67,6 +67,7 @@ pub(crate) use index::Index;
 pub(crate) use locking::key_behind;
 pub(crate) use outside::{Outside, first_page};
 pub(crate) use row::stored_value;
+pub use state::Sequence;
 pub(crate) use state::{Counters, StoredCounter, TableState};
 pub(crate) use usage::{Change, Usage};
 
@@ -482,21 +483,20 @@ impl Table {
         }
     }
 
-    /// Takes `n` consecutive values off the counter: the first of them is returned, and each next one is `step`
-    /// further. Values are congruent to `offset` modulo `step`, as with auto_increment_increment and _offset.
-    pub fn auto_increment_reserve(&self, n: u64, step: u64, offset: u64) -> Result<u64> {
-        self.state.reserve(n, step, offset)
+    /// Takes `n` consecutive values of the sequence off the counter, and returns the first of them.
+    pub fn auto_increment_reserve(&self, n: u64, sequence: Sequence) -> Result<u64> {
+        self.state.reserve(n, sequence)
     }
 
     /// The value that would be reserved now. It stays the same as long as all users of the counter lock the table
     /// first.
-    pub fn auto_increment_next(&self, step: u64, offset: u64) -> Result<u64> {
-        self.state.next_value(step, offset)
+    pub fn auto_increment_next(&self, sequence: Sequence) -> Result<u64> {
+        self.state.next_value(sequence)
     }
 
     /// Notes that a row was given this value explicitly: the counter continues above it.
-    pub fn auto_increment_observe(&self, value: u64) -> Result<()> {
-        self.state.observe(value)
+    pub fn auto_increment_observe(&self, value: u64, sequence: Sequence) -> Result<()> {
+        self.state.observe(value, sequence)
     }
 
     /// `ALTER TABLE … AUTO_INCREMENT = value`.

@@ -17,6 +17,59 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
+/// Which values a counter gives: those congruent to `offset` modulo `step`, as with auto_increment_increment and
+/// auto_increment_offset, of which the column holds none above `max`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// The distance of two values; 0 is 1.
+    pub step: u64,
+    /// The first value; ignored if it is above `step`, as in MySQL.
+    pub offset: u64,
+    /// The column's greatest value. The counter stays there once it has reached it.
+    pub max: u64,
+}
+
+impl Sequence {
+    /// Every value that the column holds.
+    pub fn up_to(max: u64) -> Sequence {
+        Sequence {
+            step: 1,
+            offset: 1,
+            max,
+        }
+    }
+
+    /// The first value at or above `at`; `None` if 64 bits do not hold it.
+    pub fn at_or_above(&self, at: u64) -> Option<u64> {
+        let step = self.step.max(1);
+        let offset = if self.offset > step { 0 } else { self.offset };
+        let behind = at.wrapping_sub(offset) % step;
+        if at <= offset {
+            Some(offset.max(1))
+        } else if behind == 0 {
+            Some(at)
+        } else {
+            at.checked_add(step - behind)
+        }
+    }
+
+    /// Where a counter goes on after `value`.
+    pub fn after(&self, value: u64) -> u64 {
+        let next = value.checked_add(1).and_then(|next| self.at_or_above(next));
+        next.unwrap_or(u64::MAX).min(self.max)
+    }
+
+    /// The last value that the column holds.
+    pub fn last(&self) -> u64 {
+        let step = self.step.max(1);
+        let offset = if self.offset > step { 0 } else { self.offset };
+        match self.max.checked_sub(offset) {
+            Some(above) => self.max - above % step,
+            None => self.max,
+        }
+    }
+}
+
 /// The counters that have moved since they were stored last.
 #[derive(Default)]
 pub(crate) struct Counters {
@@ -154,10 +207,10 @@ impl TableState {
         next
     }
 
-    /// The first of `n` values, `step` apart and congruent to `offset` modulo `step`.
-    pub fn reserve(&self, n: u64, step: u64, offset: u64) -> Result<u64> {
+    /// The first of `n` values of the sequence.
+    pub fn reserve(&self, n: u64, sequence: Sequence) -> Result<u64> {
         let _stored = self.stored.lock();
-        self.reserve_in(n, step, offset)
+        self.reserve_in(n, sequence)
     }
 
     /// Like [`Self::reserve`], but `None` if `taken` returns true. No value is reserved between that call and this
@@ -166,64 +219,57 @@ impl TableState {
         &self,
         taken: impl FnOnce() -> bool,
         n: u64,
-        step: u64,
-        offset: u64,
+        sequence: Sequence,
     ) -> Result<Option<u64>> {
         let _stored = self.stored.lock();
         if taken() {
             return Ok(None);
         }
-        self.reserve_in(n, step, offset).map(Some)
+        self.reserve_in(n, sequence).map(Some)
     }
 
-    /// The value that would be reserved now.
-    pub fn next_value(&self, step: u64, offset: u64) -> Result<u64> {
-        let step = step.max(1);
-        // As in MySQL: an offset beyond the step is ignored.
-        let offset = if offset > step { 0 } else { offset };
+    /// The value that would be reserved now. An error if the counter was set above all that the column holds.
+    pub fn next_value(&self, sequence: Sequence) -> Result<u64> {
         let next = self.peek();
-        let behind = (next.wrapping_sub(offset)) % step;
-        let first = if next <= offset {
-            Some(offset.max(1))
-        } else if behind == 0 {
-            Some(next)
-        } else {
-            next.checked_add(step - behind)
-        };
-        first.ok_or(Error::AutoIncrementExhausted)
+        let first = sequence.at_or_above(next).filter(|first| *first != u64::MAX);
+        match first {
+            Some(first) if next <= sequence.max => Ok(first),
+            _ => Err(Error::AutoIncrementExhausted),
+        }
     }
 
-    fn reserve_in(&self, n: u64, step: u64, offset: u64) -> Result<u64> {
-        let first = self.next_value(step, offset)?;
-        let step = step.max(1);
-        let after = n
-            .max(1)
-            .checked_mul(step)
-            .and_then(|width| first.checked_add(width))
-            .ok_or(Error::AutoIncrementExhausted)?;
+    fn reserve_in(&self, n: u64, sequence: Sequence) -> Result<u64> {
+        let first = self.next_value(sequence)?;
+        let width = n.max(1).saturating_mul(sequence.step.max(1));
+        let after = first.saturating_add(width).min(sequence.max);
         self.next.store(after, Ordering::Release);
         self.note_move();
         Ok(first)
     }
 
-    /// A row has this value: the counter goes on above it.
-    pub fn observe(&self, value: u64) -> Result<()> {
-        self.observe_unless(|| false, value).map(drop)
+    /// A row has this value: the counter goes on with the next one of the sequence.
+    pub fn observe(&self, value: u64, sequence: Sequence) -> Result<()> {
+        self.observe_unless(|| false, value, sequence).map(drop)
     }
 
-    /// Like [`Self::observe`], unless `taken` returns true. Returns whether the counter is above `value` now.
-    pub fn observe_unless(&self, taken: impl FnOnce() -> bool, value: u64) -> Result<bool> {
-        if value < self.peek() {
+    /// Like [`Self::observe`], unless `taken` returns true. Returns whether the counter is beyond `value` now.
+    pub fn observe_unless(
+        &self,
+        taken: impl FnOnce() -> bool,
+        value: u64,
+        sequence: Sequence,
+    ) -> Result<bool> {
+        let next = sequence.after(value);
+        if next <= self.peek() {
             return Ok(true);
         }
         let mut stored = self.stored.lock();
-        if value < self.peek() {
+        if next <= self.peek() {
             return Ok(true);
         }
         if taken() {
             return Ok(false);
         }
-        let next = value.saturating_add(1);
         if next > self.carried.load(Ordering::Acquire) {
             self.put(&mut stored, next)?;
         }
@@ -360,5 +406,36 @@ mod tests {
         assert_eq!(state.peek(), 8);
         state.recover(&[(Lsn(130), 6)]);
         assert_eq!(state.peek(), 8);
+    }
+
+    #[test]
+    fn a_sequence_ends_with_its_column() {
+        let sequence = Sequence {
+            step: 10,
+            offset: 7,
+            max: 127,
+        };
+        assert_eq!(sequence.at_or_above(1), Some(7));
+        assert_eq!(sequence.at_or_above(8), Some(17));
+        assert_eq!(sequence.after(7), 17);
+        assert_eq!(sequence.after(126), 127);
+        assert_eq!(sequence.last(), 127);
+        assert_eq!(Sequence { max: 126, ..sequence }.last(), 117);
+        assert_eq!(Sequence::up_to(u64::MAX).after(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn a_counter_stays_at_the_greatest_value() {
+        let (state, sequence) = (TableState::in_memory(), Sequence::up_to(127));
+        state.set(126).unwrap();
+        assert_eq!(state.reserve(3, sequence).unwrap(), 126);
+        assert_eq!(state.peek(), 127);
+        assert_eq!(state.reserve(1, sequence).unwrap(), 127);
+        assert_eq!(state.peek(), 127);
+        state.set(128).unwrap();
+        assert!(matches!(
+            state.reserve(1, sequence),
+            Err(Error::AutoIncrementExhausted)
+        ));
     }
 }

@@ -12,10 +12,14 @@
 //! - 2, *interleaved*: yes. The lock is never asked for.
 
 use super::ChangeContext;
+use crate::context::SessionState;
+use crate::dictionary::TableDef;
 use crate::error::Result;
+use crate::types::storage::int_range;
+use crate::types::{SqlType, Val, Value};
 use crate::variables::CounterMode;
 use std::ops::Range;
-use tidemark_engine::{LockMode, LockWait, Table};
+use tidemark_engine::{Error, LockMode, LockWait, Sequence, Table};
 
 /// A bulk insert takes at most so many values at once.
 const TAKEN_AT_ONCE_MAX: u64 = 65_535;
@@ -23,6 +27,8 @@ const TAKEN_AT_ONCE_MAX: u64 = 65_535;
 pub struct Counter<'a> {
     run: ChangeContext<'a>,
     table: &'a Table,
+    /// The values that the session gives out of the counter, as far as the column holds them.
+    sequence: Sequence,
     /// How many rows there may be yet: all, until a value is taken, then those that have not gone in. `None`: it is not known.
     rows: Option<u64>,
     /// Taken, and not used yet.
@@ -33,20 +39,24 @@ pub struct Counter<'a> {
     next_take: u64,
     /// A value has been taken.
     has_taken: bool,
+    /// A row brought the column's greatest value: there is none behind it.
+    at_end: bool,
     locked: bool,
 }
 
 impl<'a> Counter<'a> {
-    /// For a statement of so many rows, if that is known.
-    pub fn new(run: ChangeContext<'a>, table: &'a Table, rows: Option<u64>) -> Counter<'a> {
+    /// For a statement of so many rows, if that is known. `max` is the greatest value of the column.
+    pub fn new(run: ChangeContext<'a>, table: &'a Table, max: u64, rows: Option<u64>) -> Counter<'a> {
         Counter {
             run,
             table,
+            sequence: sequence(run.session, max),
             rows,
             taken: 0..0,
             generated: None,
             next_take: 1,
             has_taken: false,
+            at_end: false,
             locked: false,
         }
     }
@@ -56,11 +66,7 @@ impl<'a> Counter<'a> {
     }
 
     fn step(&self) -> u64 {
-        self.run.session.settings.auto_increment_increment.max(1)
-    }
-
-    fn offset(&self) -> u64 {
-        self.run.session.settings.auto_increment_offset.max(1)
+        self.sequence.step
     }
 
     /// Before the row at hand is given a value, if it is.
@@ -72,7 +78,7 @@ impl<'a> Counter<'a> {
     pub fn generate(&mut self) -> Result<u64> {
         let value = if self.mode() == CounterMode::Traditional {
             self.lock()?;
-            self.table.auto_increment_next(self.step(), self.offset())?
+            self.table.auto_increment_next(self.sequence)?
         } else {
             if self.taken.is_empty() {
                 self.take()?;
@@ -81,6 +87,8 @@ impl<'a> Counter<'a> {
             self.go_on_above(value);
             value
         };
+        // Beyond the type the last value is given again, which is a duplicate.
+        let value = value.min(self.sequence.last());
         self.generated = Some(value);
         Ok(value)
     }
@@ -90,10 +98,12 @@ impl<'a> Counter<'a> {
     }
 
     fn take(&mut self) -> Result<()> {
+        if self.at_end {
+            return Err(Error::AutoIncrementExhausted.into());
+        }
         let number = self.rows.unwrap_or(self.next_take);
         self.has_taken = true;
         self.next_take = (2 * self.next_take).min(TAKEN_AT_ONCE_MAX);
-        let (step, offset) = (self.step(), self.offset());
         let consecutive = self.mode() == CounterMode::Consecutive;
         if consecutive && self.is_bulk() {
             self.lock()?;
@@ -103,7 +113,7 @@ impl<'a> Counter<'a> {
             let txn = self.run.txn.borrow();
             first = self
                 .table
-                .auto_increment_reserve_unlocked(&txn, number, step, offset)?;
+                .auto_increment_reserve_unlocked(&txn, number, self.sequence)?;
             drop(txn);
             if first.is_none() {
                 self.lock()?;
@@ -111,9 +121,9 @@ impl<'a> Counter<'a> {
         }
         let first = match first {
             Some(first) => first,
-            None => self.table.auto_increment_reserve(number, step, offset)?,
+            None => self.table.auto_increment_reserve(number, self.sequence)?,
         };
-        self.taken = first..first.saturating_add(number.saturating_mul(step));
+        self.taken = first..first.saturating_add(number.saturating_mul(self.step()));
         Ok(())
     }
 
@@ -130,6 +140,7 @@ impl<'a> Counter<'a> {
         } else if value >= self.taken.end {
             self.taken = 0..0;
         }
+        self.at_end |= value >= self.sequence.max;
     }
 
     /// The row at hand went in.
@@ -149,17 +160,9 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// The last value of the session's sequence that is not above the next one behind `value`.
-    fn last_before_next(&self, value: u64) -> u64 {
-        let (step, offset) = (self.step(), self.offset());
-        let offset = if offset > step { 0 } else { offset };
-        let next_in = step - value.wrapping_sub(offset) % step;
-        value.saturating_add(next_in - 1)
-    }
-
     /// A row with this value is about to go in, and will be observed.
     pub fn announce(&self, value: u64) {
-        let next = self.last_before_next(value).saturating_add(1);
+        let next = self.sequence.after(value);
         if next > self.table.auto_increment_peek() {
             self.run.txn.borrow_mut().carry_counter(self.table.id(), next);
         }
@@ -167,12 +170,13 @@ impl<'a> Counter<'a> {
 
     /// A row with this value is there: the counter goes on with the next one of the session's sequence.
     pub fn observe(&mut self, value: u64) -> Result<()> {
-        let value = self.last_before_next(value);
         match self.mode() {
             CounterMode::Interleaved => {}
             CounterMode::Consecutive if !self.is_bulk() && !self.locked => {
                 let txn = self.run.txn.borrow();
-                let done = self.table.auto_increment_observe_unlocked(&txn, value)?;
+                let done = self
+                    .table
+                    .auto_increment_observe_unlocked(&txn, value, self.sequence)?;
                 drop(txn);
                 if !done {
                     self.lock()?;
@@ -180,7 +184,7 @@ impl<'a> Counter<'a> {
             }
             CounterMode::Traditional | CounterMode::Consecutive => self.lock()?,
         }
-        Ok(self.table.auto_increment_observe(value)?)
+        Ok(self.table.auto_increment_observe(value, self.sequence)?)
     }
 
     fn lock(&mut self) -> Result<()> {
@@ -189,6 +193,47 @@ impl<'a> Counter<'a> {
             self.locked = txn.lock_table(self.table, LockMode::AutoIncrement, LockWait::Wait)?;
         }
         Ok(())
+    }
+}
+
+/// The AUTO_INCREMENT value among new values of a row, if a counter goes on after it.
+pub fn counted_in(table: &TableDef, set: &[(usize, Value)]) -> Option<u64> {
+    let mut set = set.iter();
+    let (_, value) = set.find(|(column, _)| table.columns[*column].auto_increment)?;
+    counted(value)
+}
+
+/// Moves a table's counter on where UPDATE, or a foreign key's ON UPDATE CASCADE, has given a row a value beyond: to the next number,
+/// whatever steps the session takes.
+pub fn observe_update((def, table): (&TableDef, &Table), value: Option<u64>) -> Result<()> {
+    let Some(value) = value else {
+        return Ok(());
+    };
+    let column = def.columns.iter().find(|column| column.auto_increment);
+    let max = column.map_or(u64::MAX, |column| last_value(&column.ty));
+    Ok(table.auto_increment_observe(value, Sequence::up_to(max))?)
+}
+
+/// An AUTO_INCREMENT value that a counter goes on after: one above 0.
+pub fn counted(value: &Value) -> Option<u64> {
+    match value {
+        Val::Int(v) => u64::try_from(*v).ok().filter(|v| *v > 0),
+        Val::UInt(v) => Some(*v).filter(|v| *v > 0),
+        _ => None,
+    }
+}
+
+/// The greatest value of an AUTO_INCREMENT column.
+pub fn last_value(ty: &SqlType) -> u64 {
+    u64::try_from(int_range(ty).1).unwrap_or(u64::MAX)
+}
+
+/// The values that a session gives out of a counter whose column ends at `max`.
+pub fn sequence(session: &SessionState, max: u64) -> Sequence {
+    Sequence {
+        step: session.settings.auto_increment_increment.max(1),
+        offset: session.settings.auto_increment_offset.max(1),
+        max,
     }
 }
 

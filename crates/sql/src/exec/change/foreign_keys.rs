@@ -23,6 +23,7 @@
 //! give it.
 
 use super::ChangeContext;
+use super::counter::{counted, observe_update};
 use super::generated::computed;
 use super::rows::{Slots, Stored};
 use crate::dictionary::{ForeignKeyDef, ReferentialAction, TableDef};
@@ -423,7 +424,12 @@ impl<'a> Relations<'a> {
             })
         };
         match changed {
-            Ok(_) => self.see_to_update(step, &child.row, &new),
+            Ok(_) => {
+                let counter = columns.iter().find(|at| node.def.columns[**at].auto_increment);
+                let value = counter.and_then(|at| counted(&new[*at]));
+                observe_update((&node.def, &node.table), value)?;
+                self.see_to_update(step, &child.row, &new)
+            }
             Err(Error::DuplicateKey { index, .. }) => Err(self.duplicate_child(step, index, values)),
             Err(error) => Err(SqlError::in_table(error, &node.def.name)),
         }

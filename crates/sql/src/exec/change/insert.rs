@@ -7,7 +7,7 @@
 //!
 //! The rows of a query are all read before the first is inserted, so that a table can be copied into itself.
 
-use super::counter::Counter;
+use super::counter::{Counter, counted, last_value};
 use super::foreign_keys::Relations;
 use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, Changes, is_ignorable};
@@ -19,13 +19,15 @@ use crate::expr::{Row, SessionInfo};
 use crate::plan::OutputColumn;
 use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate};
 use crate::types::assign::{between_sets, zero_value};
-use crate::types::{SqlMode, TypeKind, Val, Value};
+use crate::types::{SqlMode, Val, Value};
 use tidemark_engine::{Action, DuplicateLock, Error};
 
 /// Runs the statement. The environment must say `writes`, and be strict only without IGNORE.
 /// `client` is asked for its file by LOAD DATA LOCAL.
 pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>, client: &mut dyn ResultSink) -> Result<Changes> {
     run.session.told_insert_id.set(false);
+    let column = plan.auto_increment.map(|column| &plan.target.def.columns[column]);
+    let max = column.map_or(u64::MAX, |column| last_value(&column.ty));
     let mut work = InsertRun {
         plan,
         run,
@@ -36,14 +38,20 @@ pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>, client: &mut dyn Re
         changed: 0,
         skipped: 0,
         orphans: 0,
-        counter: Counter::new(run, &plan.target.table, plan.known_rows()),
+        counter: Counter::new(run, &plan.target.table, max, plan.known_rows()),
         carried: Vec::new(),
     };
     let rows = match &plan.source {
-        InsertSource::File(source) => work.all_lines(source, client)?,
-        source => work.all_rows(source)?,
+        InsertSource::File(source) => work.all_lines(source, client),
+        source => work.all_rows(source),
     };
-    work.finish(rows)
+    if rows.is_err()
+        && let Some(first) = work.outcome.generated_id
+    {
+        // What was generated for a row that went in is LAST_INSERT_ID(), also if a later row undoes the statement.
+        run.session.set_last_insert_id(first);
+    }
+    work.finish(rows?)
 }
 
 /// The row that has the key, behind it the one that was to be inserted, and behind that the query's, of which `slots` are there.
@@ -188,6 +196,11 @@ impl InsertRun<'_> {
         match given {
             Given::Default => {
                 let ctx = self.run.env.ctx();
+                if Some(column) == self.plan.auto_increment
+                    && self.run.env.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO)
+                {
+                    return Ok(zero_value(&self.plan.target.def.columns[column].ty));
+                }
                 self.plan.target.default_or_zero(column, values, &ctx)
             }
             Given::Value(expr) => {
@@ -256,33 +269,40 @@ impl InsertRun<'_> {
             0 => self.counter.generate()?,
             fixed => fixed,
         };
-        let ty = &self.plan.target.def.columns[column].ty;
-        // A counter past its type gives the type's last value again, which is a duplicate.
-        let last = crate::types::storage::int_range(ty).1;
-        let value = if ty.is_integer() {
-            value.min(u64::try_from(last).unwrap_or(u64::MAX))
-        } else {
-            value
-        };
-        values[column] = match ty.kind {
-            TypeKind::Float => Val::Float(value as f32),
-            TypeKind::Double => Val::Double(value as f64),
-            _ if ty.unsigned => Val::UInt(value),
-            _ => Val::Int(value as i64),
+        values[column] = match self.plan.target.def.columns[column].ty.unsigned {
+            true => Val::UInt(value),
+            false => Val::Int(value as i64),
         };
         self.generated = Some(value);
         Ok(())
     }
 
-    /// The value of the AUTO_INCREMENT column, if it is one to remember.
+    /// The value of the AUTO_INCREMENT column, if the counter goes on after it.
     fn counter_value(&self, values: &[Value]) -> Option<u64> {
-        match values[self.plan.auto_increment?] {
-            Val::Int(v) => u64::try_from(v).ok().filter(|v| *v > 0),
-            Val::UInt(v) => Some(v).filter(|v| *v > 0),
-            Val::Double(v) if v >= 1.0 => Some(v as u64),
-            Val::Float(v) if v >= 1.0 => Some(v as u64),
-            _ => None,
+        counted(&values[self.plan.auto_increment?])
+    }
+
+    /// Whether an index is the one that the AUTO_INCREMENT column comes first in.
+    fn is_counted_by(&self, index: usize) -> bool {
+        let mut indexes = self.plan.target.def.indexes.iter();
+        let first = indexes
+            .find(|other| other.number == index)
+            .and_then(|index| index.parts.first());
+        first.is_some_and(|part| Some(part.column) == self.plan.auto_increment)
+    }
+
+    /// Notes the value of the AUTO_INCREMENT column that a row has now: the counter goes on after it, and a client is told of it.
+    fn observe(&mut self, values: &[Value]) -> Result<()> {
+        if let Some(value) = self.counter_value(values) {
+            self.counter.observe(value)?;
         }
+        match self.plan.auto_increment.map(|column| &values[column]) {
+            // A negative value is told as the 64 bits that it is.
+            Some(Val::Int(value)) if *value != 0 => self.outcome.last_insert_id = *value as u64,
+            Some(Val::UInt(value)) if *value != 0 => self.outcome.last_insert_id = *value,
+            _ => {}
+        }
+        Ok(())
     }
 
     pub(super) fn put(&mut self, values: &mut [Value]) -> Result<()> {
@@ -367,6 +387,10 @@ impl InsertRun<'_> {
                 }
             }
             match &plan.on_duplicate {
+                // A counter at its end gives a value that is there: no reason to lose the row that has it.
+                OnDuplicate::Replace if self.generated.is_some() && self.is_counted_by(index) => {
+                    return Err(target.duplicate(index, &Slots(values)));
+                }
                 OnDuplicate::Fail => return Err(target.duplicate(index, &Slots(values))),
                 OnDuplicate::Replace if becomes && target.is_last_unique(index) => {
                     if let Some(changed) = self.become_new(&primary_key, values)? {
@@ -398,11 +422,7 @@ impl InsertRun<'_> {
         self.outcome.generated_id = self.outcome.generated_id.or(self.generated);
         self.changed += u64::from(deleted > 0);
         self.outcome.affected_rows += 1 + deleted;
-        if let Some(value) = self.counter_value(values) {
-            self.counter.observe(value)?;
-            self.outcome.last_insert_id = value;
-        }
-        Ok(())
+        self.observe(values)
     }
 
     /// Removes the row that has a key of the new one; whether it was there.
@@ -532,9 +552,8 @@ impl InsertRun<'_> {
             })
         };
         let found = result.map_err(|error| target.explain(error, &Slots(&after)))?;
-        if found && let Some(value) = self.counter_value(&after) {
-            self.counter.observe(value)?;
-            self.outcome.last_insert_id = value;
+        if found {
+            self.observe(&after)?;
         }
         self.wrote |= changed;
         Ok(found.then_some(changed))

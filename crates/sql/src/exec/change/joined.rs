@@ -8,6 +8,7 @@
 //! see the rows as they were.
 
 use super::assignments::{Set, evaluate, put};
+use super::counter::{counted_in, observe_update};
 use super::foreign_keys::Relations;
 use super::rows::{Changed, Slots, Stored};
 use super::target::now;
@@ -38,6 +39,7 @@ struct Counts {
 
 /// Runs the statement; `exec` has its queries.
 pub fn run<'a>(plan: &'a JoinedPlan, exec: &Exec, run: ChangeContext<'a>) -> Result<Changes> {
+    run.session.told_insert_id.set(false);
     JoinedRun { plan, run }.run(exec)
 }
 
@@ -207,11 +209,15 @@ impl<'a> JoinedRun<'a> {
         check.test(&Changed { base, set: &after }, &ctx)
     }
 
-    fn apply(&self, target: &'a JoinedTarget, key: &[u8], set: Set, counts: &mut Counts) -> Result<()> {
+    fn apply(&self, target: &'a JoinedTarget, key: &[u8], mut set: Set, counts: &mut Counts) -> Result<()> {
         let run = self.run;
         let savepoint = run.txn.borrow_mut().savepoint();
-        match self.change(target, key, set) {
+        match self.change(target, key, &mut set) {
             Ok(Some(changed)) => {
+                if changed {
+                    let target = &target.target;
+                    observe_update((&target.def, &target.table), counted_in(&target.def, &set))?;
+                }
                 counts.matched += 1;
                 counts.changed += u64::from(changed);
                 Ok(())
@@ -228,7 +234,7 @@ impl<'a> JoinedRun<'a> {
     }
 
     /// Changes a row that is locked already; whether it was changed, `None` if it is gone.
-    fn change(&self, target: &'a JoinedTarget, key: &[u8], mut set: Set) -> Result<Option<bool>> {
+    fn change(&self, target: &'a JoinedTarget, key: &[u8], set: &mut Set) -> Result<Option<bool>> {
         if let Some(relations) = Relations::of(target.target.foreign_keys.as_deref(), self.run) {
             return self.change_with(relations, target, key, set);
         }
@@ -248,18 +254,14 @@ impl<'a> JoinedRun<'a> {
                 view,
                 zone: run.env.time_zone,
             };
-            changed = update.assignments.follow_up(target, &row, &ctx, &mut set)?;
+            changed = update.assignments.follow_up(target, &row, &ctx, set)?;
             if !changed {
                 return Ok(Action::Keep);
             }
             if update.assignments.touches_unique() {
-                after = Changed {
-                    base: &row,
-                    set: &set,
-                }
-                .copy(target.def.columns.len());
+                after = Changed { base: &row, set }.copy(target.def.columns.len());
             }
-            target.write(&set, buf, run.env.time_zone);
+            target.write(set, buf, run.env.time_zone);
             Ok(Action::Update)
         });
         let found = found.map_err(|error| target.explain(error, &Slots(&after)))?;
@@ -274,7 +276,7 @@ impl JoinedRun<'_> {
         relations: Relations,
         target: &JoinedTarget,
         key: &[u8],
-        mut set: Set,
+        set: &mut Set,
     ) -> Result<Option<bool>> {
         let run = self.run;
         let JoinedTarget { target, action, .. } = target;
@@ -288,17 +290,10 @@ impl JoinedRun<'_> {
             }
             JoinedAction::Update(update) => {
                 let row = Slots(&old);
-                if !update
-                    .assignments
-                    .follow_up(target, &row, &run.env.ctx(), &mut set)?
-                {
+                if !update.assignments.follow_up(target, &row, &run.env.ctx(), set)? {
                     return Ok(Some(false));
                 }
-                let new = Changed {
-                    base: &row,
-                    set: &set,
-                }
-                .copy(old.len());
+                let new = Changed { base: &row, set }.copy(old.len());
                 relations.before_update(key, &old, &new)?;
                 Some(new)
             }
@@ -308,7 +303,7 @@ impl JoinedRun<'_> {
             target.table.modify(txn, key, &mut |_, buf| match &new {
                 None => Ok(Action::Delete),
                 Some(_) => {
-                    target.write(&set, buf, run.env.time_zone);
+                    target.write(set, buf, run.env.time_zone);
                     Ok(Action::Update)
                 }
             })

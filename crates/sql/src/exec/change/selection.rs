@@ -28,6 +28,10 @@ pub trait RowChange {
     fn explain(&mut self, error: tidemark_engine::Error) -> SqlError;
     /// The row that was decided about was found, and now is as decided.
     fn done(&mut self);
+    /// Does what follows from the rows that are done, while no page is latched.
+    fn settle(&mut self) -> Result<()> {
+        Ok(())
+    }
 
     /// The new values of the row that was decided about, by column.
     fn new_values(&self) -> &[(usize, Value)] {
@@ -137,7 +141,8 @@ impl<'a> ChangeScan<'a> {
             Ok((action, if left == 0 { Flow::Stop } else { Flow::Continue }))
         };
         let result = self.visit_in_place(&mut visit);
-        result.map_err(|error| change.explain(error))
+        let settled = change.settle();
+        result.map_err(|error| change.explain(error)).and(settled)
     }
 
     fn visit_in_place(
@@ -266,7 +271,10 @@ impl<'a> ChangeScan<'a> {
             Some(relations) => self.carry_out_with(relations, (key, row), action, change),
         };
         match result {
-            Ok(found) if found => change.done(),
+            Ok(found) if found => {
+                change.done();
+                change.settle()?;
+            }
             Ok(_) => {}
             Err(error) if self.rows.ignore && is_ignorable(&error) => {
                 run.txn.borrow_mut().rollback_to(&savepoint)?;

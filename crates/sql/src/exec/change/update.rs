@@ -3,6 +3,7 @@
 //! A row whose values come out as they were is matched but not changed: nothing is written.
 
 use super::assignments::Set;
+use super::counter::{counted_in, observe_update};
 use super::rows::{Changed, Slots};
 use super::selection::{ChangeScan, RowChange};
 use super::{ChangeContext, Changes};
@@ -14,6 +15,7 @@ use tidemark_engine::{Action, RowBuf};
 
 /// Runs the statement.
 pub fn run<'a>(plan: &'a UpdatePlan, run: ChangeContext<'a>) -> Result<Changes> {
+    run.session.told_insert_id.set(false);
     let mut work = UpdateRun {
         plan,
         run,
@@ -22,13 +24,14 @@ pub fn run<'a>(plan: &'a UpdatePlan, run: ChangeContext<'a>) -> Result<Changes> 
         pending: false,
         matched: 0,
         changed: 0,
+        counted: None,
     };
     let (rows, target) = (&plan.rows, &plan.target);
     ChangeScan { rows, target, run }.change(&mut work)?;
     Ok(outcome(run, work.matched, work.changed))
 }
 
-/// The result of an UPDATE.
+/// The result of an UPDATE. LAST_INSERT_ID(n) in it tells the client of that value.
 pub fn outcome(run: ChangeContext, matched: u64, changed: u64) -> Changes {
     let warnings = run.env.warnings.count();
     Changes {
@@ -36,6 +39,10 @@ pub fn outcome(run: ChangeContext, matched: u64, changed: u64) -> Changes {
             matched
         } else {
             changed
+        },
+        last_insert_id: match run.session.told_insert_id.get() {
+            true => run.session.last_insert_id.get(),
+            false => 0,
         },
         info: format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}"),
         ..Changes::default()
@@ -52,6 +59,8 @@ struct UpdateRun<'a> {
     pending: bool,
     matched: u64,
     changed: u64,
+    /// The highest AUTO_INCREMENT value given to a row, of which the counter does not know yet.
+    counted: Option<u64>,
 }
 
 impl RowChange for UpdateRun<'_> {
@@ -95,5 +104,13 @@ impl RowChange for UpdateRun<'_> {
     fn done(&mut self) {
         self.matched += 1;
         self.changed += u64::from(self.pending);
+        if self.pending {
+            self.counted = self.counted.max(counted_in(&self.plan.target.def, &self.set));
+        }
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        let target = &self.plan.target;
+        observe_update((&target.def, &target.table), self.counted.take())
     }
 }

@@ -43,6 +43,7 @@ pub use update::UpdatePlan;
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Expr, build};
+use crate::types::assign::zero_value;
 
 /// DEFAULT(column) of a column with a constant default.
 fn literal_default(target: &Target, column: usize) -> Result<Expr> {
@@ -59,6 +60,7 @@ fn literal_default(target: &Target, column: usize) -> Result<Expr> {
         Some(ColumnDefault::CurrentTimestamp) => {
             Err(SqlError::not_supported("DEFAULT(column) of the current time"))
         }
+        None if def.auto_increment => Ok(build::typed_literal(def.ty.clone(), zero_value(&def.ty))),
         None => Err(SqlError::no_default(&def.name)),
     }
 }

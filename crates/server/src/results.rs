@@ -574,6 +574,7 @@ mod tests {
             second,
             fsp,
             micro,
+            repeated: false,
         }
     }
 

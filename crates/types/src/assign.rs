@@ -373,14 +373,18 @@ impl Target<'_> {
         let mode = self.env.sql_mode;
         let parsed = match value {
             Val::Date(d) => Some(d.midnight()),
-            Val::DateTime(t) => Some(*t),
+            // A value has its local time alone, as in MySQL: only a text with an offset says which of two instants it is.
+            Val::DateTime(t) => Some(DateTime {
+                repeated: false,
+                ..*t
+            }),
             Val::Time(t) => super::convert::time_on(super::convert::today(self.env), *t),
             Val::Str(s) => match parse::datetime(s, mode) {
                 Some(p) => {
                     if p.truncated {
                         self.lost_text(kind, value)?;
                     }
-                    Some(p.in_zone(self.env.time_zone))
+                    Some(p.instant_in_zone(self.env.time_zone))
                 }
                 None => None,
             },
@@ -475,7 +479,21 @@ impl Target<'_> {
             self.bad_temporal("datetime", value)?;
             return Ok(Val::DateTime(zero));
         }
+        if self.ty.kind == TypeKind::Timestamp && self.env.time_zone.is_skipped(rounded) {
+            return self.skipped(rounded, value);
+        }
         Ok(Val::DateTime(rounded))
+    }
+
+    /// A local time that the clocks of the session's zone jump over: outside strict mode, what they jump to.
+    fn skipped(&self, local: DateTime, value: &Val) -> Result<Val<'static>> {
+        if self.env.strict {
+            self.bad_temporal("datetime", value)?;
+        }
+        let warning = SqlError::invalid_timestamp(self.column, self.row());
+        self.env.warnings.warn(warning);
+        let zone = self.env.time_zone;
+        Ok(Val::DateTime(zone.local(zone.instant(local), self.ty.scale)))
     }
 
     fn time(&self, value: &Val) -> Result<Val<'static>> {

@@ -151,7 +151,7 @@ fn load_timestamp(micros: i64, fsp: u8, zone: &TimeZone) -> DateTime {
             ..DateTime::default()
         }
     } else {
-        zone.local(micros, fsp)
+        zone.local_instant(micros, fsp)
     }
 }
 
@@ -322,7 +322,10 @@ fn member_bound(value: &Val, column: &SqlType) -> KeyBound {
 fn datetime_bound(value: &Val, column: &SqlType, zone: &TimeZone) -> KeyBound {
     let point = match value {
         Val::Date(d) => d.midnight(),
-        Val::DateTime(t) => *t,
+        Val::DateTime(t) => DateTime {
+            repeated: false,
+            ..*t
+        },
         _ => return KeyBound::Unusable,
     };
     if column.kind == TypeKind::Date {

@@ -17,6 +17,13 @@ pub enum TimeZone {
     Named(String, jiff::tz::TimeZone),
 }
 
+/// Where a local date and time is.
+enum Local {
+    At(i64),
+    /// Clocks jump over it: the instant at which they do, and the fraction of the second.
+    Gap(i64),
+}
+
 impl TimeZone {
     /// `+00:00`
     pub const UTC: TimeZone = TimeZone::Offset(0);
@@ -35,7 +42,11 @@ impl TimeZone {
             return Ok(TimeZone::Offset(seconds));
         }
         match jiff::tz::TimeZone::get(name) {
-            Ok(zone) if !name.is_empty() => Ok(TimeZone::Named(name.to_string(), zone)),
+            Ok(zone) if !name.is_empty() => {
+                // The name in its own spelling, however it was written.
+                let name = zone.iana_name().unwrap_or(name).to_owned();
+                Ok(TimeZone::Named(name, zone))
+            }
             _ => Err(SqlError::unknown_time_zone(name)),
         }
     }
@@ -71,25 +82,58 @@ impl TimeZone {
         DateTime::from_micros(local, fsp).unwrap_or_default()
     }
 
+    /// Like [`Self::local`], and says which of two instants with this local time it is.
+    pub fn local_instant(&self, micros: i64, fsp: u8) -> DateTime {
+        DateTime {
+            repeated: self.repeats(micros),
+            ..self.local(micros, fsp)
+        }
+    }
+
+    /// True if an earlier instant has the same local time.
+    fn repeats(&self, micros: i64) -> bool {
+        let (TimeZone::System(zone) | TimeZone::Named(_, zone)) = self else {
+            return false;
+        };
+        if zone.to_fixed_offset().is_ok() {
+            return false;
+        }
+        let (before, now) = (self.offset_at(micros - MICROS_PER_DAY), self.offset_at(micros));
+        before > now && self.offset_at(micros - (before - now) * MICROS_PER_SECOND) == before
+    }
+
     /// The instant of a local date and time, in microseconds since 1970 UTC. In the gap of a spring change the
-    /// instant is that of the change, as in MySQL; in the fold of autumn it is the earlier one.
+    /// instant is that of the change, as in MySQL; in the fold of autumn it is the earlier one unless it is marked as repeated.
     pub fn instant(&self, local: DateTime) -> i64 {
+        match self.find(local) {
+            Local::At(instant) | Local::Gap(instant) => instant,
+        }
+    }
+
+    /// True if clocks jump over a local date and time.
+    pub fn is_skipped(&self, local: DateTime) -> bool {
+        matches!(self.find(local), Local::Gap(_))
+    }
+
+    fn find(&self, local: DateTime) -> Local {
         let naive = local.to_micros() - EPOCH_DAY * MICROS_PER_DAY;
-        match self {
-            TimeZone::Offset(s) => naive - *s as i64 * MICROS_PER_SECOND,
-            TimeZone::System(_) | TimeZone::Named(..) => {
-                let day = 24 * 3600 * MICROS_PER_SECOND;
-                let before = self.offset_at(naive - day);
-                let after = self.offset_at(naive + day);
-                for offset in [before, after] {
-                    let candidate = naive - offset * MICROS_PER_SECOND;
-                    if self.offset_at(candidate) == offset {
-                        return candidate;
-                    }
-                }
-                self.transition(naive - day, naive + day)
+        if let TimeZone::Offset(s) = self {
+            return Local::At(naive - *s as i64 * MICROS_PER_SECOND);
+        }
+        let before = self.offset_at(naive - MICROS_PER_DAY);
+        let after = self.offset_at(naive + MICROS_PER_DAY);
+        let order = match local.repeated {
+            true => [after, before],
+            false => [before, after],
+        };
+        for offset in order {
+            let candidate = naive - offset * MICROS_PER_SECOND;
+            if self.offset_at(candidate) == offset {
+                return Local::At(candidate);
             }
         }
+        let change = self.transition(naive - MICROS_PER_DAY, naive + MICROS_PER_DAY);
+        Local::Gap(change + i64::from(local.micro))
     }
 
     /// The instant of the one change of offset between two instants.
@@ -141,6 +185,32 @@ mod tests {
         assert_eq!(parse_offset("+14:01"), None);
         assert_eq!(TimeZone::parse("-3:00").unwrap().name(), "-03:00");
         assert_eq!(TimeZone::parse("Nowhere/At").unwrap_err().code, 1298);
+    }
+
+    #[test]
+    fn the_later_of_two_instants_is_told_apart() {
+        let zone = TimeZone::parse("europe/berlin").unwrap();
+        assert_eq!(zone.name(), "Europe/Berlin");
+        let at = |seconds: i64| zone.local_instant(seconds * MICROS_PER_SECOND, 0);
+        let (first, second) = (at(1_761_438_600), at(1_761_442_200));
+        assert_eq!(first.to_string(), "2025-10-26 02:30:00");
+        assert_eq!(first, second);
+        assert!(!first.repeated && second.repeated && !at(1_761_447_600).repeated);
+        assert_eq!(zone.instant(first), 1_761_438_600 * MICROS_PER_SECOND);
+        assert_eq!(zone.instant(second), 1_761_442_200 * MICROS_PER_SECOND);
+        assert!(first.pack_instant() < at(1_761_439_500).pack_instant());
+        assert!(at(1_761_439_500).pack_instant() < second.pack_instant());
+        let back = DateTime::unpack_instant(second.pack_instant(), 0);
+        assert!(back == second && back.repeated);
+    }
+
+    #[test]
+    fn the_gap_of_spring_is_skipped() {
+        let zone = TimeZone::parse("Europe/Berlin").unwrap();
+        let gap = DateTime::new(crate::Date::new(2025, 3, 30), 2, 30, 0, 500_000, 6);
+        assert!(zone.is_skipped(gap));
+        assert_eq!(zone.instant(gap), 1_743_296_400_500_000);
+        assert!(!zone.is_skipped(zone.local(1_743_296_400_000_000, 0)));
     }
 
     #[test]

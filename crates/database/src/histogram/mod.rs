@@ -40,6 +40,7 @@ const NEVER: DateTime = DateTime {
     second: 0,
     micro: 0,
     fsp: 6,
+    repeated: false,
 };
 
 /// The spread of one column's values when it was looked at.

@@ -381,6 +381,22 @@ impl SqlError {
         )
     }
 
+    /// A warning about a clause that other engines than InnoDB would heed.
+    pub fn without_effect(clause: &str) -> Self {
+        SqlError::new(
+            er::WARN_DEPRECATED_SYNTAX,
+            format!("'{clause}' is accepted but does nothing: it is for other storage engines"),
+        )
+    }
+
+    /// Error 1299: the clocks of the session's time zone jump over the value.
+    pub fn invalid_timestamp(column: &str, row: u64) -> Self {
+        SqlError::new(
+            er::WARN_INVALID_TIMESTAMP,
+            format!("Invalid TIMESTAMP value in column '{column}' at row {row}"),
+        )
+    }
+
     /// `kind` is `INTEGER`, `DOUBLE`, `DECIMAL`, `CHAR(3)`…
     pub fn truncated_wrong_value(kind: &str, value: &str) -> Self {
         SqlError::new(

@@ -40,7 +40,7 @@ pub struct Time {
     pub fsp: u8,
 }
 
-/// Equality and order ignore how many digits are shown.
+/// Equality and order ignore how many digits are shown, and which of two instants of one local time is meant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DateTime {
     /// The day.
@@ -55,6 +55,9 @@ pub struct DateTime {
     pub fsp: u8,
     /// Microseconds, below a million.
     pub micro: u32,
+    /// The later one of two instants that have this local time, in the hour that a change of a zone's offset repeats. Only
+    /// TIMESTAMP columns, and texts with an offset on their way there, tell the two apart.
+    pub repeated: bool,
 }
 
 impl Date {
@@ -198,6 +201,7 @@ impl DateTime {
             second,
             micro,
             fsp,
+            repeated: false,
         }
     }
 
@@ -239,6 +243,27 @@ impl DateTime {
             second: (packed >> 24) as u8 & 63,
             micro: packed as u32 & 0xFF_FFFF,
             fsp,
+            repeated: false,
+        }
+    }
+
+    /// In 64 bits, in the order of instants: what is repeated follows what is not of the same hour.
+    #[inline]
+    pub fn pack_instant(self) -> u64 {
+        let minutes = (self.hour as u64) << 7 | (self.repeated as u64) << 6 | self.minute as u64;
+        self.date.pack() << 38 | minutes << 26 | (self.second as u64) << 20 | self.micro as u64
+    }
+
+    /// From [`DateTime::pack_instant`].
+    pub fn unpack_instant(packed: u64, fsp: u8) -> DateTime {
+        DateTime {
+            date: Date::unpack(packed >> 38),
+            hour: (packed >> 33) as u8 & 31,
+            minute: (packed >> 26) as u8 & 63,
+            second: (packed >> 20) as u8 & 63,
+            micro: packed as u32 & 0xF_FFFF,
+            fsp,
+            repeated: packed >> 32 & 1 != 0,
         }
     }
 
@@ -265,6 +290,7 @@ impl DateTime {
             second: (seconds % 60) as u8,
             micro: (micros_of_day % MICROS_PER_SECOND) as u32,
             fsp,
+            repeated: false,
         }
     }
 
@@ -272,7 +298,10 @@ impl DateTime {
     pub fn round(self, fsp: u8) -> Option<DateTime> {
         let micros = round_micros(self.micros_of_day(), fsp);
         if micros < MICROS_PER_DAY {
-            return Some(DateTime::from_parts(self.date, micros, fsp));
+            return Some(DateTime {
+                repeated: self.repeated,
+                ..DateTime::from_parts(self.date, micros, fsp)
+            });
         }
         if self.date.has_zero_part() {
             return None;

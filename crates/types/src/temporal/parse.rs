@@ -22,12 +22,20 @@ pub struct ParsedDateTime {
 }
 
 impl ParsedDateTime {
-    /// In the session's zone.
+    /// The local time of the session's zone.
     pub fn in_zone(self, zone: &TimeZone) -> DateTime {
+        DateTime {
+            repeated: false,
+            ..self.instant_in_zone(zone)
+        }
+    }
+
+    /// Like [`Self::in_zone`], and says which of two instants with this local time the text means.
+    pub fn instant_in_zone(self, zone: &TimeZone) -> DateTime {
         match self.offset {
             Some(seconds) => {
                 let instant = TimeZone::Offset(seconds).instant(self.value);
-                zone.local(instant, self.value.fsp)
+                zone.local_instant(instant, self.value.fsp)
             }
             None => self.value,
         }

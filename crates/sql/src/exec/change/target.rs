@@ -206,5 +206,5 @@ pub fn assigned<'v>(table: &TableDef, column: usize, value: Val<'v>, ctx: &EvalC
 pub fn now(ctx: &EvalCtx, scale: u8) -> Value {
     let unit = 10i64.pow(6 - u32::from(scale.min(6)));
     let micros = ctx.env.now_micros - ctx.env.now_micros.rem_euclid(unit);
-    Val::DateTime(ctx.env.time_zone.local(micros, scale))
+    Val::DateTime(ctx.env.time_zone.local_instant(micros, scale))
 }

@@ -101,7 +101,7 @@ pub fn encode_value(value: &Val, out: &mut Vec<u8>) {
             out.push(v.fsp);
         }
         Val::DateTime(v) => {
-            fixed(kind::DATE_TIME, &v.pack().to_le_bytes());
+            fixed(kind::DATE_TIME, &v.pack_instant().to_le_bytes());
             out.push(v.fsp);
         }
         Val::Member(n, text) => {
@@ -180,7 +180,7 @@ impl<'b> Rest<'b> {
             }
             kind::DATE_TIME => {
                 let packed = self.u64()?;
-                row.push(Val::DateTime(DateTime::unpack(packed, self.u8()?)))
+                row.push(Val::DateTime(DateTime::unpack_instant(packed, self.u8()?)))
             }
             kind::MEMBER => {
                 let number = self.u64()?;

@@ -19,7 +19,9 @@ fn a_counter_goes_on_after_checkpoints_and_crashes() {
         assert_eq!(table.auto_increment_peek(), given + 1, "round {round}");
         let mut txn = begin(&engine, Isolation::ReadCommitted);
         for _ in 0..300 * (round % 3) + 1 {
-            let value = table.auto_increment_reserve(1, 1, 1).unwrap();
+            let value = table
+                .auto_increment_reserve(1, Sequence::up_to(u64::MAX))
+                .unwrap();
             given += 1;
             assert_eq!(value, given);
             let text = "x".repeat(3000);
@@ -57,7 +59,9 @@ fn values_of_rows_count_with_and_without_being_announced() {
             txn.carry_counter(table.id(), 701);
         }
         table.insert(&mut txn, &Row::new(700, 1, "a").datums()).unwrap();
-        table.auto_increment_observe(700).unwrap();
+        table
+            .auto_increment_observe(700, Sequence::up_to(u64::MAX))
+            .unwrap();
         txn.commit().unwrap();
         let id = table.id();
         drop((txn, table, engine));

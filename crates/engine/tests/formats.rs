@@ -130,7 +130,9 @@ fn write() -> SimDisk {
     let engine = open(&disk);
     let table = engine.table(id).unwrap();
     // From version 7 on the inserts to come carry this.
-    table.auto_increment_reserve(300, 1, 1).unwrap();
+    table
+        .auto_increment_reserve(300, Sequence::up_to(u64::MAX))
+        .unwrap();
     // An old view keeps what is deleted from being purged.
     let mut view = begin(&engine, Isolation::RepeatableRead);
     view.consistent_snapshot().unwrap();

@@ -197,7 +197,7 @@ impl Parser<'_> {
 
     /// A column that may say where it goes.
     fn added_column(&mut self) -> Result<AlterAction> {
-        let column = self.column_def()?;
+        let column = self.new_column_def()?;
         let position = self.column_position()?.unwrap_or(ColumnPosition::Last);
         Ok(AlterAction::AddColumn { column, position })
     }
@@ -208,7 +208,7 @@ impl Parser<'_> {
             return Ok(added);
         }
         Ok(AlterAction::AddColumn {
-            column: self.column_def()?,
+            column: self.new_column_def()?,
             position: ColumnPosition::Last,
         })
     }

@@ -381,13 +381,18 @@ impl Parser<'_> {
                 ty.unsigned = true;
             } else if self.accept("BINARY") {
                 ty.binary = true;
-            } else if self.accept_all(&["CHARACTER", "SET"])
-                || self.accept_all(&["CHAR", "SET"])
-                || self.accept("CHARSET")
+            } else if has_charset(&ty.name)
+                && (self.accept_all(&["CHARACTER", "SET"])
+                    || self.accept_all(&["CHAR", "SET"])
+                    || self.accept("CHARSET"))
             {
                 ty.charset = Some(self.name_or_string()?.to_ascii_lowercase());
             } else if self.accept("ASCII") {
                 ty.charset = Some("latin1".to_string());
+            } else if has_charset(&ty.name) && self.accept("UNICODE") {
+                ty.charset = Some("ucs2".to_string());
+            } else if has_charset(&ty.name) && self.accept("BYTE") {
+                ty.name = bytes_of(&ty.name);
             } else if self.is("COLLATE") {
                 self.advance();
                 ty.collation = Some(self.name_or_string()?.to_ascii_lowercase());
@@ -421,4 +426,18 @@ fn canonical(name: &str) -> &str {
         }
         _ => "?",
     }
+}
+
+/// The type of bytes that BYTE makes of a type of characters.
+fn bytes_of(ty: &str) -> String {
+    match ty {
+        "CHAR" => "BINARY".to_owned(),
+        "VARCHAR" => "VARBINARY".to_owned(),
+        _ => ty.replace("TEXT", "BLOB"),
+    }
+}
+
+/// True for the types behind which CHARACTER SET may stand.
+fn has_charset(ty: &str) -> bool {
+    ty.ends_with("CHAR") || ty.ends_with("TEXT") || matches!(ty, "ENUM" | "SET")
 }

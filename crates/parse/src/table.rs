@@ -93,7 +93,7 @@ impl Parser<'_> {
             }
             return Ok(());
         }
-        let column = self.column_def()?;
+        let column = self.new_column_def()?;
         table.columns.push(column);
         Ok(())
     }
@@ -299,14 +299,18 @@ impl Parser<'_> {
             default: None,
             on_update: None,
             auto_increment: serial,
-            key: serial.then_some(ColumnKey::Unique),
+            primary: false,
+            unique: serial,
             comment: None,
             invisible: false,
             generated: None,
-            check: None,
+            checks: Vec::new(),
+            srid: false,
+            engine_attribute: false,
+            without_effect: Vec::new(),
             references: None,
         };
-        while self.collation_of_column(&mut column)? {}
+        self.collation_of_column(&mut column)?;
         if self.is("GENERATED") || self.is("AS") {
             if self.accept("GENERATED") {
                 self.expect("ALWAYS")?;
@@ -323,19 +327,27 @@ impl Parser<'_> {
         Ok(column)
     }
 
-    fn collation_of_column(&mut self, column: &mut ColumnDef) -> Result<bool> {
-        if self.accept("COLLATE") {
-            column.ty.collation = Some(self.name_or_string()?.to_ascii_lowercase());
-        } else if self.charset_words() {
-            column.ty.charset = Some(self.name_or_string()?.to_ascii_lowercase());
-        } else {
-            return Ok(false);
+    /// A column of CREATE TABLE or ADD COLUMN, which may refer to another table in the end.
+    pub(super) fn new_column_def(&mut self) -> Result<ColumnDef> {
+        let mut column = self.column_def()?;
+        if self.is("REFERENCES") {
+            column.references = Some(self.references(None, None, vec![column.name.clone()])?);
         }
-        Ok(true)
+        Ok(column)
+    }
+
+    fn collation_of_column(&mut self, column: &mut ColumnDef) -> Result<bool> {
+        let found = self.accept("COLLATE");
+        if found {
+            column.ty.collation = Some(self.name_or_string()?.to_ascii_lowercase());
+        }
+        Ok(found)
     }
 
     fn column_attribute(&mut self, column: &mut ColumnDef) -> Result<bool> {
-        if self.accept_all(&["NOT", "NULL"]) {
+        if self.accept_all(&["NOT", "SECONDARY"]) {
+            column.without_effect.push("NOT SECONDARY");
+        } else if self.accept_all(&["NOT", "NULL"]) {
             column.nullable = Some(false);
         } else if self.accept("NULL") {
             column.nullable = Some(true);
@@ -347,29 +359,59 @@ impl Parser<'_> {
         } else if self.accept("AUTO_INCREMENT") {
             column.auto_increment = true;
         } else if self.accept_all(&["PRIMARY", "KEY"]) || self.is("KEY") && self.accept("KEY") {
-            column.key = Some(ColumnKey::Primary);
+            column.primary = true;
         } else if self.accept("UNIQUE") {
             self.accept("KEY");
-            column.key = Some(ColumnKey::Unique);
+            column.unique = true;
+        } else if self.accept_all(&["SERIAL", "DEFAULT", "VALUE"]) {
+            (column.auto_increment, column.unique) = (true, true);
+            column.nullable = Some(false);
         } else if self.accept("COMMENT") {
             column.comment = Some(self.string_text()?);
         } else if self.collation_of_column(column)? {
         } else if self.accept("INVISIBLE") {
             column.invisible = true;
         } else if self.accept("VISIBLE") {
-        } else if self.accept("COLUMN_FORMAT") || self.accept("STORAGE") {
-            self.any_name()?;
+            column.invisible = false;
+        } else if self.column_clause_of_other_engines(column)? {
         } else if self.is("CONSTRAINT") || self.is("CHECK") {
             let mut name = None;
             if self.accept("CONSTRAINT") && self.is_name() {
                 name = Some(self.name()?);
             }
             self.expect("CHECK")?;
-            column.check = Some(self.check(name)?);
-        } else if self.is("REFERENCES") {
-            column.references = Some(self.references(None, None, vec![column.name.clone()])?);
+            let check = self.check(name)?;
+            column.checks.push(check);
         } else {
             return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn column_clause_of_other_engines(&mut self, column: &mut ColumnDef) -> Result<bool> {
+        let (what, choices): (_, &[&str]) = if self.accept("COLUMN_FORMAT") {
+            ("COLUMN_FORMAT", &["FIXED", "DYNAMIC", "DEFAULT"])
+        } else if self.accept("STORAGE") {
+            ("STORAGE", &["DISK", "MEMORY", "DEFAULT"])
+        } else if self.accept("SRID") {
+            self.number()?;
+            column.srid = true;
+            return Ok(true);
+        } else if let Some(word) = self.accept_any(&["ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE"]) {
+            self.accept_op(Op::Eq);
+            self.string_text()?;
+            match word {
+                "ENGINE_ATTRIBUTE" => column.engine_attribute = true,
+                _ => column.without_effect.push("SECONDARY_ENGINE_ATTRIBUTE"),
+            }
+            return Ok(true);
+        } else {
+            return Ok(false);
+        };
+        match self.accept_any(choices) {
+            Some("DEFAULT") => column.without_effect.retain(|clause| *clause != what),
+            Some(_) => column.without_effect.push(what),
+            None => return self.error(),
         }
         Ok(true)
     }

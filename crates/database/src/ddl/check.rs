@@ -53,10 +53,10 @@ const DISALLOWED: &[(&str, &str)] = &[
 /// The constraints of a new table: those on columns first, and those without a name numbered.
 pub(super) fn checks(create: &CreateTable) -> Result<Vec<CheckDef>> {
     let mut checks: Vec<CheckDef> = Vec::new();
-    let on_columns = create
-        .columns
-        .iter()
-        .filter_map(|column| Some((column.check.as_ref()?, Some(column.name.as_str()))));
+    let on_columns = create.columns.iter().flat_map(|column| {
+        let of = |check| (check, Some(column.name.as_str()));
+        column.checks.iter().map(of)
+    });
     for (written, column) in on_columns.chain(create.checks.iter().map(|check| (check, None))) {
         let check = check(written, column, &create.name.name, &checks)?;
         checks.push(check);

@@ -12,23 +12,18 @@ use crate::types::{Collation, Decimal, SqlType, TypeKind, Value, assign};
 pub fn column(state: &SessionState, def: &ast::ColumnDef, table: Collation) -> Result<ColumnDef> {
     let name = def.name.as_str();
     check_identifier(name)?;
-    if name.is_empty() || name.ends_with(' ') {
-        return Err(SqlError::new(
-            er::WRONG_COLUMN_NAME,
-            format!("Incorrect column name '{name}'"),
-        ));
+    if name.is_empty() || name.ends_with(' ') || is_reserved(name) {
+        return Err(wrong_name(name));
     }
     let generated = generated::column(def)?;
     let (mut ty, explicit_collation) = column_type(name, &def.ty, table)?;
     let serial = def.ty.name == "SERIAL";
     ty.nullable = def.nullable.unwrap_or(true) && !serial && !def.auto_increment;
-    if def.key == Some(ast::ColumnKey::Primary) {
+    if def.primary {
         ty.nullable = false;
     }
     let auto_increment = def.auto_increment || serial;
-    if auto_increment
-        && !(ty.is_integer() && ty.kind != TypeKind::Bit && ty.kind != TypeKind::Year || ty.is_float())
-    {
+    if auto_increment && !(ty.is_integer() && ty.kind != TypeKind::Bit && ty.kind != TypeKind::Year) {
         return Err(SqlError::new(
             er::WRONG_FIELD_SPEC,
             format!("Incorrect column specifier for column '{name}'"),
@@ -60,9 +55,12 @@ pub fn column(state: &SessionState, def: &ast::ColumnDef, table: Collation) -> R
     if comment.chars().count() > 1024 {
         return Err(SqlError::new(
             er::TOO_LONG_FIELD_COMMENT,
-            format!("Comment for field '{name}' is too long (max = 1024)"),
+            format!(
+                "The maximum supported character limit for the field, '{name}', has been exceeded (max = 1024)"
+            ),
         ));
     }
+    refuse_of_other_engines(state, def)?;
     Ok(ColumnDef {
         name: name.to_owned(),
         ty,
@@ -74,6 +72,26 @@ pub fn column(state: &SessionState, def: &ast::ColumnDef, table: Collation) -> R
         comment,
         generated,
     })
+}
+
+/// Refuses what InnoDB's columns cannot have, and warns of what has a meaning in other engines alone. Errors 1221 and 3981.
+fn refuse_of_other_engines(state: &SessionState, def: &ast::ColumnDef) -> Result<()> {
+    if def.srid {
+        return Err(SqlError::wrong_usage("SRID", "non-geometry column"));
+    }
+    if def.engine_attribute {
+        return Err(SqlError::new(
+            er::ENGINE_ATTRIBUTE_NOT_SUPPORTED,
+            "Storage engine 'InnoDB' does not support ENGINE_ATTRIBUTE.",
+        ));
+    }
+    for clause in &def.without_effect {
+        if def.generated.is_some() && *clause == "COLUMN_FORMAT" {
+            return Err(generated::wrong_usage(clause));
+        }
+        state.warnings.warn(SqlError::without_effect(clause));
+    }
+    Ok(())
 }
 
 fn is_clock_type(ty: &SqlType) -> bool {
@@ -203,13 +221,22 @@ fn literal(expr: &Expr, ty: &SqlType) -> Option<Value> {
     })
 }
 
+/// Error 1166.
+pub fn wrong_name(name: &str) -> SqlError {
+    SqlError::new(er::WRONG_COLUMN_NAME, format!("Incorrect column name '{name}'"))
+}
+
+/// True for the names of InnoDB's own columns, which no other column may have.
+pub fn is_reserved(name: &str) -> bool {
+    ["DB_ROW_ID", "DB_TRX_ID", "DB_ROLL_PTR"]
+        .iter()
+        .any(|own| own.eq_ignore_ascii_case(name))
+}
+
 /// Errors 1059, and 1166 for a name with a NUL, which a column may have been given by a string.
 pub fn check_identifier(name: &str) -> Result<()> {
     if name.contains('\0') {
-        return Err(SqlError::new(
-            er::WRONG_COLUMN_NAME,
-            format!("Incorrect column name '{}'", name.replace('\0', "\\0")),
-        ));
+        return Err(wrong_name(&name.replace('\0', "\\0")));
     }
     if name.chars().count() > 64 {
         return Err(SqlError::new(

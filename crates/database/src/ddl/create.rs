@@ -10,7 +10,7 @@ use crate::dictionary::{
 };
 use crate::error::{Result, SqlError, er};
 use crate::expr::collation;
-use crate::parse::ast::{self, ColumnKey, CreateTable, IndexKind};
+use crate::parse::ast::{self, CreateTable, IndexKind};
 use crate::types::{Collation, SqlMode};
 use tidemark_engine::{TableId, failpoint};
 
@@ -306,15 +306,11 @@ pub(super) fn table_comment(options: &ast::TableOptions, table: &str) -> Result<
     Ok(comment)
 }
 
-/// The keys written on columns, as table-level definitions.
-pub(super) fn column_key(column: &ast::ColumnDef) -> Option<ast::IndexDef> {
-    let kind = match column.key {
-        Some(ColumnKey::Primary) => IndexKind::Primary,
-        Some(ColumnKey::Unique) => IndexKind::Unique,
-        None if column.ty.name == "SERIAL" => IndexKind::Unique,
-        None => return None,
-    };
-    Some(ast::IndexDef {
+/// The keys written on a column, as table-level definitions.
+pub(super) fn column_keys(column: &ast::ColumnDef) -> impl Iterator<Item = ast::IndexDef> {
+    let primary = column.primary.then_some(IndexKind::Primary);
+    let unique = column.unique.then_some(IndexKind::Unique);
+    primary.into_iter().chain(unique).map(|kind| ast::IndexDef {
         kind,
         name: None,
         parts: vec![ast::IndexPart {
@@ -343,7 +339,7 @@ fn keys_in_order(create: &CreateTable) -> Vec<(Place, ast::IndexDef)> {
     };
     let mut keys = Vec::new();
     for (at, def) in create.columns.iter().enumerate() {
-        keys.extend(column_key(def).map(|key| (place(1, at, &key), key)));
+        keys.extend(column_keys(def).map(|key| (place(1, at, &key), key)));
     }
     for (at, def) in create.indexes.iter().enumerate() {
         keys.push((place(2, at, def), def.clone()));

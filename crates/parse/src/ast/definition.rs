@@ -42,15 +42,6 @@ pub enum Duplicates {
     Replace,
 }
 
-/// PRIMARY KEY or UNIQUE behind a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColumnKey {
-    /// `PRIMARY KEY`, or `KEY` alone.
-    Primary,
-    /// `UNIQUE [KEY]`
-    Unique,
-}
-
 /// What stands after DEFAULT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DefaultValue {
@@ -75,16 +66,24 @@ pub struct ColumnDef {
     pub on_update: Option<Expr>,
     /// `AUTO_INCREMENT`, or the type SERIAL.
     pub auto_increment: bool,
-    /// `PRIMARY KEY` or `UNIQUE` on the column; `None`: neither.
-    pub key: Option<ColumnKey>,
+    /// `PRIMARY KEY`, or `KEY` alone.
+    pub primary: bool,
+    /// `UNIQUE [KEY]`, or the type SERIAL.
+    pub unique: bool,
     /// `COMMENT 'text'`; `None`: not written.
     pub comment: Option<String>,
     /// `INVISIBLE`
     pub invisible: bool,
     /// `GENERATED ALWAYS AS (…)`; the flag says STORED.
     pub generated: Option<(Expr, bool)>,
-    /// `CHECK (…)` on the column; `None`: not written.
-    pub check: Option<CheckDef>,
+    /// `CHECK (…)` on the column, any number of them.
+    pub checks: Vec<CheckDef>,
+    /// `SRID n`, which only a geometry may have.
+    pub srid: bool,
+    /// `ENGINE_ATTRIBUTE`, which no table of InnoDB may have.
+    pub engine_attribute: bool,
+    /// Clauses that mean something to other engines alone: `COLUMN_FORMAT`, `STORAGE`, `SECONDARY_ENGINE_ATTRIBUTE`, `NOT SECONDARY`.
+    pub without_effect: Vec<&'static str>,
     /// `REFERENCES …` on the column; `None`: not written.
     pub references: Option<ForeignKey>,
 }

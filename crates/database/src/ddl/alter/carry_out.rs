@@ -68,7 +68,7 @@ impl DdlContext<'_> {
             }
             if let Some(next) = draft.auto_increment {
                 let counter = change.ddl.table(old.id)?;
-                counter.auto_increment_set(next.max(1))?;
+                counter.auto_increment_set(next.max(self.counter_above_rows(old)?))?;
             }
             self.copied(0)
         };

@@ -1,44 +1,18 @@
 //! Columns that ALTER TABLE adds, or gives another definition.
 
-use super::super::create::column_key;
-use super::super::{DdlContext, column, default, generated, index};
-use super::draft::{Draft, unknown_column, unknown_column_in};
+use super::super::{DdlContext, column, generated, index};
+use super::draft::Draft;
 use super::way;
-use crate::dictionary::{ColumnDef, ColumnDefault, TableDef, names_equal};
+use crate::dictionary::{ColumnDef, ColumnDefault, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::Env;
-use crate::parse::ast::{self, ColumnPosition, IndexKind};
+use crate::parse::ast::{self, AlterAction};
 use crate::types::assign::{assign, zero_value};
-use crate::types::{DateTime, SqlMode, TypeKind, Value};
-use tidemark_engine::{Flow, Isolation, Keep, KeyRange, RangeScan, Read, RowView};
+use crate::types::storage::int_range;
+use crate::types::{DateTime, SqlMode, SqlType, TimeZone, TypeKind, Value};
+use tidemark_engine::{Flow, Isolation, Keep, KeyRange, RangeScan, Read, RowView, Sequence};
 
 impl DdlContext<'_> {
-    /// `ADD COLUMN`, with the key and the check that its definition holds.
-    pub(super) fn add_column(
-        &self,
-        draft: &mut Draft,
-        column: &ast::ColumnDef,
-        position: &ColumnPosition,
-        old: &TableDef,
-    ) -> Result<()> {
-        if draft.column(&column.name).is_some() {
-            return Err(SqlError::duplicate_column(&column.name));
-        }
-        let at = draft.place(position)?;
-        if let Some(written) = &column.default {
-            default::refuse_unsafe(&written.expr)?;
-        }
-        let def = column::column(self.state, column, draft.options.collation)?;
-        draft.insert_column(at, def, None, column.nullable == Some(true));
-        if let Some(written) = &column.check {
-            draft.add_check(written, Some(&column.name), old)?;
-        }
-        if let Some(key) = column_key(column) {
-            self.add_index(draft, &key)?;
-        }
-        Ok(())
-    }
-
     /// Error 1292 if rows there are would get a date of zeros that the mode refuses.
     pub(super) fn refuse_zero_dates(&self, table: &TableDef, draft: &Draft) -> Result<()> {
         let mode = self.state.settings.sql_mode;
@@ -83,105 +57,137 @@ impl DdlContext<'_> {
         Ok(found)
     }
 
+    /// Where the counter goes on after the values that the rows have: the least that ALTER TABLE can set it to.
+    pub(super) fn counter_above_rows(&self, table: &TableDef) -> Result<u64> {
+        let Some(column) = table.auto_increment() else {
+            return Ok(1);
+        };
+        let mut indexes = table.indexes.iter();
+        let Some(index) = indexes.find(|index| index.parts.first().is_some_and(|part| part.column == column))
+        else {
+            return Ok(1);
+        };
+        let ty = &table.columns[column].ty;
+        let engine = self.state.database.engine();
+        let mut txn = engine.transaction();
+        txn.begin(Isolation::ReadCommitted, true);
+        let (mut last, all) = (Value::Null, KeyRange::all());
+        let mut see = |row: &RowView| {
+            last = ty.load(row.get(column), &TimeZone::UTC).into_owned();
+            Ok((Keep::Release, Flow::Stop))
+        };
+        let scan = RangeScan {
+            reverse: !index.parts[0].descending,
+            ..RangeScan::new(index.number, &all)
+        };
+        engine
+            .table(table.id)?
+            .scan(&mut txn, &scan, Read::Consistent, &mut see)?;
+        txn.commit()?;
+        Ok(match as_counter(&last) {
+            0 => 1,
+            last => self.sequence(ty).after(last),
+        })
+    }
+
+    /// The values that the session gives to an AUTO_INCREMENT column.
+    pub(super) fn sequence(&self, ty: &SqlType) -> Sequence {
+        Sequence {
+            step: self.state.settings.auto_increment_increment,
+            offset: self.state.settings.auto_increment_offset,
+            max: u64::try_from(int_range(ty).1).unwrap_or(u64::MAX),
+        }
+    }
+
     /// `ALTER COLUMN … SET DEFAULT`; `None` is DROP DEFAULT.
     pub(super) fn set_default(
         &self,
-        draft: &mut Draft,
-        column: &str,
+        column: &mut ColumnDef,
         default: Option<&ast::DefaultValue>,
-        table: &str,
     ) -> Result<()> {
-        let at = draft
-            .column(column)
-            .ok_or_else(|| unknown_column_in(column, table))?;
-        let target = &mut draft.columns[at];
-        if target.generated.is_some() {
+        if column.generated.is_some() {
             return match default {
                 Some(_) => Err(generated::wrong_usage("DEFAULT")),
                 None => Ok(()),
             };
         }
-        target.default = match default {
-            Some(expr) => Some(column::default(self.state, &target.name, &target.ty, expr)?),
+        column.default = match default {
+            Some(expr) => Some(column::default(self.state, &column.name, &column.ty, expr)?),
             None => None,
         };
         Ok(())
     }
+}
 
-    pub(super) fn change_column(
-        &self,
-        draft: &mut Draft,
-        old: &str,
-        written: &ast::ColumnDef,
-        position: Option<&ColumnPosition>,
-    ) -> Result<()> {
-        let at = draft
-            .column(old)
-            .ok_or_else(|| unknown_column_in(old, &draft.name))?;
-        if draft.column(&written.name).is_some_and(|other| other != at) {
-            return Err(SqlError::duplicate_column(&written.name));
+/// Sees to the indexes that stay and whose columns got another definition: what is in the primary key is NOT NULL, and an index
+/// keeps its prefix only while the column is longer.
+pub(super) fn fit_indexes(draft: &mut Draft, actions: &[AlterAction]) -> Result<()> {
+    let written = actions.iter().filter_map(|action| match action {
+        AlterAction::ModifyColumn { column, .. } | AlterAction::ChangeColumn { column, .. } => {
+            Some(column.name.as_str())
         }
-        let mut def = column::column(self.state, written, draft.options.collation)?;
-        if def.is_virtual() != draft.columns[at].is_virtual() {
-            return Err(generated::unsupported("Changing the STORED status"));
+        _ => None,
+    });
+    for name in written {
+        if let Some(at) = draft.column(name) {
+            fit_primary(draft, at)?;
+            fit_prefixes(draft, at)?;
         }
-        let in_primary = |draft: &Draft| {
-            let primary = draft.index(index::PRIMARY).map(|i| &draft.indexes[i]);
-            primary.is_some_and(|index| index.parts.iter().any(|part| part.column == at))
-        };
-        if in_primary(draft) && def.ty.nullable {
-            if written.nullable == Some(true) {
+    }
+    Ok(())
+}
+
+fn fit_primary(draft: &mut Draft, at: usize) -> Result<()> {
+    let primary = draft.index(index::PRIMARY).map(|i| &draft.indexes[i]);
+    let in_primary = primary.is_some_and(|index| index.parts.iter().any(|part| part.column == at));
+    if !in_primary || !draft.columns[at].ty.nullable {
+        return Ok(());
+    }
+    if draft.explicit_null[at] {
+        return Err(SqlError::new(
+            er::PRIMARY_CANT_HAVE_NULL,
+            "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
+        ));
+    }
+    let def = &mut draft.columns[at];
+    def.ty.nullable = false;
+    if matches!(&def.default, Some(ColumnDefault::Literal(v)) if v.is_null()) {
+        def.default = None;
+    }
+    Ok(())
+}
+
+fn fit_prefixes(draft: &mut Draft, at: usize) -> Result<()> {
+    let def = &draft.columns[at];
+    for (i, index) in draft.indexes.iter_mut().enumerate() {
+        for part in index.parts.iter_mut().filter(|part| part.column == at) {
+            if let Some(prefix) = part.prefix {
+                let whole = !def.ty.is_string() || (!def.ty.is_blob_or_text() && prefix >= def.ty.length);
+                if whole {
+                    part.prefix = None;
+                    draft.index_origins[i] = None;
+                }
+            }
+            if part.prefix.is_none() && def.ty.is_blob_or_text() {
                 return Err(SqlError::new(
-                    er::PRIMARY_CANT_HAVE_NULL,
-                    "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
+                    er::BLOB_KEY_WITHOUT_LENGTH,
+                    format!(
+                        "BLOB/TEXT column '{}' used in key specification without a key length",
+                        def.name
+                    ),
                 ));
             }
-            def.ty.nullable = false;
-            if matches!(&def.default, Some(ColumnDefault::Literal(v)) if v.is_null()) {
-                def.default = None;
-            }
         }
-        // An index keeps its prefix only while the column is longer.
-        for (i, index) in draft.indexes.iter_mut().enumerate() {
-            for part in &mut index.parts {
-                if part.column == at
-                    && let Some(prefix) = part.prefix
-                {
-                    let whole = !def.ty.is_string() || (!def.ty.is_blob_or_text() && prefix >= def.ty.length);
-                    if whole {
-                        part.prefix = None;
-                        draft.index_origins[i] = None;
-                    }
-                }
-                if part.column == at && part.prefix.is_none() && def.ty.is_blob_or_text() {
-                    return Err(SqlError::new(
-                        er::BLOB_KEY_WITHOUT_LENGTH,
-                        format!(
-                            "BLOB/TEXT column '{}' used in key specification without a key length",
-                            def.name
-                        ),
-                    ));
-                }
-            }
-        }
-        draft.columns[at] = def;
-        draft.explicit_null[at] = written.nullable == Some(true);
-        if let Some(key) = column_key(written)
-            && !(key.kind == IndexKind::Primary && in_primary(draft))
-        {
-            self.add_index(draft, &key)?;
-        }
-        if let Some(position) = position {
-            let mut to = draft.place(position)?;
-            if matches!(position, ColumnPosition::After(name) if names_equal(name, &written.name)) {
-                return Err(unknown_column(&written.name));
-            }
-            if to > at {
-                to -= 1;
-            }
-            draft.move_column(at, to);
-        }
-        Ok(())
+    }
+    Ok(())
+}
+
+/// An AUTO_INCREMENT value, or 0 for one below.
+pub(super) fn as_counter(value: &Value) -> u64 {
+    match value {
+        Value::Int(v) => (*v).max(0) as u64,
+        Value::UInt(v) => *v,
+        _ => 0,
     }
 }
 

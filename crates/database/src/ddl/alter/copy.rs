@@ -1,7 +1,7 @@
 //! ALTER TABLE by copying the rows into a new table, converting each value to its new column's type.
 
 use super::super::{DdlContext, default, index};
-use super::columns::initial_value;
+use super::columns::{as_counter, initial_value};
 use super::draft::Draft;
 use super::way::needs_copy_in_mysql;
 use crate::context::SessionState;
@@ -10,8 +10,8 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, Expr, NoSubqueries};
 use crate::types::assign::{assign, between_sets, null_replacement};
 use crate::types::json::array;
-use crate::types::{DateTime, Value, Warnings};
-use tidemark_engine::{Error, Keep, Read, RowView, TableId};
+use crate::types::{DateTime, SqlMode, Val, Value, Warnings};
+use tidemark_engine::{Error, Keep, Read, RowView, Sequence, TableId};
 
 /// Makes rows of a new table out of an old one's.
 struct RowCopy<'a> {
@@ -27,8 +27,14 @@ struct RowCopy<'a> {
     /// does when they are read.
     lenient: Option<Env<'a>>,
     checks: Vec<(String, Expr)>,
-    /// AUTO_INCREMENT's column, and the value its next row gets.
+    /// AUTO_INCREMENT's column.
     counter: Option<usize>,
+    /// It was AUTO_INCREMENT before, and its counter goes on.
+    goes_on: bool,
+    /// Rows that have no value or 0 in it are given one: it was not AUTO_INCREMENT before.
+    gives_values: bool,
+    /// The values it may have, and the one that its next row gets.
+    sequence: Sequence,
     next_value: u64,
     rows: u64,
 }
@@ -42,15 +48,23 @@ impl RowCopy<'_> {
         for (i, column) in self.draft.columns.iter().enumerate() {
             let value = match self.draft.origins[i] {
                 _ if column.generated.is_some() => Value::Null,
-                Some(origin) => self.converted(from, origin, column)?,
-                None if Some(i) == self.counter => {
-                    let value = Value::UInt(self.next_value);
-                    assign(value, &column.ty, &column.name, &self.env)?.into_owned()
+                Some(origin) if Some(i) == self.counter && self.gives_values => {
+                    let value = self.old.columns[origin]
+                        .ty
+                        .load(from.get(origin), &self.state.settings.time_zone);
+                    match value.is_null() || matches!(value, Val::Int(0) | Val::UInt(0)) {
+                        true => self.next_value(column)?,
+                        false => self.converted(from, origin, column)?,
+                    }
                 }
+                Some(origin) => self.converted(from, origin, column)?,
+                None if Some(i) == self.counter => self.next_value(column)?,
                 None => self.initial[i].clone(),
             };
-            if Some(i) == self.counter {
-                self.next_value = self.next_value.max(as_counter(&value).saturating_add(1));
+            if Some(i) == self.counter
+                && let last @ 1.. = as_counter(&value)
+            {
+                self.next_value = self.next_value.max(self.sequence.after(last));
             }
             values.push(value);
         }
@@ -59,6 +73,12 @@ impl RowCopy<'_> {
         }
         self.check(&values)?;
         Ok(values)
+    }
+
+    /// The value that AUTO_INCREMENT gives to the row.
+    fn next_value(&self, column: &ColumnDef) -> Result<Value> {
+        let value = Value::UInt(self.next_value);
+        Ok(assign(value, &column.ty, &column.name, &self.env)?.into_owned())
     }
 
     /// A value of the old row in the type of its new column.
@@ -163,7 +183,10 @@ impl DdlContext<'_> {
             other => other.into(),
         })?;
         if row_copy.counter.is_some() {
-            let before = change.ddl.table(old.id)?.auto_increment_peek();
+            let before = match row_copy.goes_on {
+                true => change.ddl.table(old.id)?.auto_increment_peek(),
+                false => 1,
+            };
             let next = draft.auto_increment.unwrap_or(before).max(row_copy.next_value);
             change.ddl.table(id)?.auto_increment_set(next)?;
         }
@@ -203,6 +226,13 @@ impl DdlContext<'_> {
             };
             computed.push((i, bound));
         }
+        let counter = draft.columns.iter().position(|column| column.auto_increment);
+        let sequence = self.sequence(&draft.columns[counter.unwrap_or(0)].ty);
+        let comes = |at: usize| draft.origins[at].is_none_or(|origin| !old.columns[origin].auto_increment);
+        let first = match draft.auto_increment.filter(|_| counter.is_some_and(comes)) {
+            Some(first) => first.max(1),
+            None => 1,
+        };
         Ok(RowCopy {
             state,
             env,
@@ -212,8 +242,15 @@ impl DdlContext<'_> {
             computed,
             lenient: (!needs_copy_in_mysql(old, draft)).then_some(lenient),
             checks: self.bind_checks(&draft.columns, &draft.options.checks)?,
-            counter: draft.columns.iter().position(|column| column.auto_increment),
-            next_value: 1,
+            counter,
+            goes_on: counter.is_some_and(|at| !comes(at)),
+            gives_values: counter.is_some_and(comes)
+                && !state.settings.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO),
+            sequence,
+            next_value: match counter.is_some_and(comes) {
+                true => sequence.at_or_above(first).unwrap_or(sequence.max),
+                false => 1,
+            },
             rows: 0,
         })
     }
@@ -239,16 +276,6 @@ impl DdlContext<'_> {
             let _ = read.and_then(|_| txn.rollback());
         }
         SqlError::duplicate_entry(&entry, &format!("{}.{}", table.name, index.name))
-    }
-}
-
-fn as_counter(value: &Value) -> u64 {
-    match value {
-        Value::Int(v) => (*v).max(0) as u64,
-        Value::UInt(v) => *v,
-        Value::Double(v) => *v as u64,
-        Value::Float(v) => *v as u64,
-        _ => 0,
     }
 }
 

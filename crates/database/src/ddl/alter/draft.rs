@@ -6,7 +6,7 @@ use super::demands::Demands;
 use crate::dictionary::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::expr::collation as collation_of;
-use crate::parse::ast::{self, AlterLock, ColumnPosition};
+use crate::parse::ast::{self, AlterAction, AlterLock};
 use crate::types::TypeKind;
 
 /// A definition being altered.
@@ -66,11 +66,6 @@ impl Draft {
             .position(|column| !column.is_key_part() && names_equal(&column.name, name))
     }
 
-    /// How many columns have names; functional key parts stand behind them.
-    pub fn named_columns(&self) -> usize {
-        self.columns.iter().filter(|column| !column.is_key_part()).count()
-    }
-
     pub fn index(&self, name: &str) -> Option<usize> {
         self.indexes
             .iter()
@@ -89,27 +84,6 @@ impl Draft {
     /// The positions of columns that constraints keep.
     pub fn foreign_key_columns(&mut self) -> impl Iterator<Item = &mut usize> {
         self.foreign_keys.iter_mut().flat_map(|key| &mut key.columns)
-    }
-
-    /// Puts a column at a place; indexes and foreign keys follow their columns.
-    pub fn insert_column(
-        &mut self,
-        at: usize,
-        column: ColumnDef,
-        origin: Option<usize>,
-        explicit_null: bool,
-    ) {
-        self.columns.insert(at, column);
-        self.origins.insert(at, origin);
-        self.explicit_null.insert(at, explicit_null);
-        for part in self.indexes.iter_mut().flat_map(|index| &mut index.parts) {
-            if part.column >= at {
-                part.column += 1;
-            }
-        }
-        for column in self.foreign_key_columns().filter(|column| **column >= at) {
-            *column += 1;
-        }
     }
 
     /// Takes a column out, and out of the indexes; an index that loses its last column goes. No foreign key has it.
@@ -140,50 +114,12 @@ impl Draft {
         }
     }
 
-    /// Moves a column.
-    pub fn move_column(&mut self, from: usize, to: usize) {
-        let follow = |position: usize| {
-            if position == from {
-                to
-            } else if from < position && position <= to {
-                position - 1
-            } else if to <= position && position < from {
-                position + 1
-            } else {
-                position
-            }
-        };
-        let column = self.columns.remove(from);
-        self.columns.insert(to, column);
-        let origin = self.origins.remove(from);
-        self.origins.insert(to, origin);
-        let null = self.explicit_null.remove(from);
-        self.explicit_null.insert(to, null);
-        for part in self.indexes.iter_mut().flat_map(|index| &mut index.parts) {
-            part.column = follow(part.column);
-        }
-        for column in self.foreign_key_columns() {
-            *column = follow(*column);
-        }
-    }
-
     /// Whether nothing but the table's name differs from the old definition.
     pub fn same_but_for_the_name(&self, old: &TableDef) -> bool {
         format!("{:?}{:?}{:?}", self.columns, self.indexes, self.options)
             == format!("{:?}{:?}{:?}", old.columns, old.indexes, old.options)
             && self.foreign_keys == old.foreign_keys
             && self.auto_increment.is_none()
-    }
-
-    pub fn place(&self, position: &ColumnPosition) -> Result<usize> {
-        match position {
-            ColumnPosition::Last => Ok(self.named_columns()),
-            ColumnPosition::First => Ok(0),
-            ColumnPosition::After(name) => match self.column(name) {
-                Some(at) => Ok(at + 1),
-                None => Err(unknown_column(name)),
-            },
-        }
     }
 
     pub fn check(&self, name: &str) -> Option<usize> {
@@ -251,38 +187,6 @@ impl Draft {
         }
     }
 
-    /// `DROP COLUMN`
-    pub fn drop_column(&mut self, name: &str) -> Result<()> {
-        let at = self.column(name).ok_or_else(|| SqlError::cannot_drop(name))?;
-        let refused = foreign_key::refuse_drop_of_column(&self.foreign_keys, &self.columns, at);
-        if refused.is_err() {
-            // A CHECK of several columns is told of before the foreign key.
-            check::drop_column(&mut self.options.checks.clone(), name)?;
-        }
-        refused?;
-        if self.named_columns() == 1 {
-            return Err(SqlError::new(
-                er::CANT_REMOVE_ALL_FIELDS,
-                "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
-            ));
-        }
-        self.remove_column(at);
-        Ok(())
-    }
-
-    /// `RENAME COLUMN`
-    pub fn rename_column(&mut self, old: &str, new: &str) -> Result<()> {
-        let at = self
-            .column(old)
-            .ok_or_else(|| unknown_column_in(old, &self.name))?;
-        if self.column(new).is_some_and(|other| other != at) {
-            return Err(SqlError::duplicate_column(new));
-        }
-        column::check_identifier(new)?;
-        self.columns[at].name = new.to_owned();
-        Ok(())
-    }
-
     /// `DROP INDEX`; `PRIMARY` is the primary key.
     pub fn drop_index(&mut self, name: &str) -> Result<()> {
         let at = self.index(name).ok_or_else(|| SqlError::cannot_drop(name))?;
@@ -291,20 +195,44 @@ impl Draft {
         Ok(())
     }
 
-    /// `RENAME INDEX`
-    pub fn rename_index(&mut self, from: &str, new: &str, table: &str) -> Result<()> {
-        let at = self.index(from).ok_or_else(|| no_such_key(from, table))?;
-        if self.index(new).is_some_and(|other| other != at) {
-            return Err(SqlError::duplicate_key_name(new));
+    /// `RENAME INDEX`, all of them at once, so that names may be swapped. The indexes are those that stay.
+    pub fn rename_indexes(&mut self, actions: &[AlterAction], table: &str) -> Result<()> {
+        let renames = actions.iter().filter_map(|action| match action {
+            AlterAction::RenameIndex { old, new } => Some((old, new)),
+            _ => None,
+        });
+        let renames: Vec<(&String, &String)> = renames.collect();
+        for (from, new) in &renames {
+            column::check_identifier(new)?;
+            if names_equal(from, index::PRIMARY) || names_equal(new, index::PRIMARY) {
+                return Err(SqlError::new(
+                    er::WRONG_NAME_FOR_INDEX,
+                    format!("Incorrect index name '{from}'"),
+                ));
+            }
         }
-        column::check_identifier(new)?;
-        if names_equal(from, index::PRIMARY) || names_equal(new, index::PRIMARY) {
-            return Err(SqlError::new(
-                er::WRONG_NAME_FOR_INDEX,
-                format!("Incorrect index name '{from}'"),
-            ));
+        let mut found = vec![false; renames.len()];
+        for index in &mut self.indexes {
+            let at = (0..renames.len()).find(|at| !found[*at] && names_equal(renames[*at].0, &index.name));
+            if let Some(at) = at {
+                found[at] = true;
+                index.name.clone_from(renames[at].1);
+            }
         }
-        self.indexes[at].name = new.to_owned();
+        match found.iter().position(|found| !found) {
+            Some(at) => Err(no_such_key(renames[at].0, table)),
+            None => Ok(()),
+        }
+    }
+
+    /// Error 1061 if two indexes have one name, which renaming leads to.
+    pub fn check_index_names(&self) -> Result<()> {
+        for (at, index) in self.indexes.iter().enumerate() {
+            let mut before = self.indexes[..at].iter();
+            if before.any(|other| names_equal(&other.name, &index.name)) {
+                return Err(SqlError::duplicate_key_name(&index.name));
+            }
+        }
         Ok(())
     }
 
@@ -338,13 +266,6 @@ impl Draft {
         Ok(())
     }
 
-    /// `ALTER COLUMN … SET VISIBLE | INVISIBLE`
-    pub fn show_column(&mut self, name: &str, visible: bool, table: &str) -> Result<()> {
-        let at = self.column(name).ok_or_else(|| unknown_column_in(name, table))?;
-        self.columns[at].invisible = !visible;
-        Ok(())
-    }
-
     /// `ALTER INDEX … VISIBLE | INVISIBLE`
     pub fn show_index(&mut self, name: &str, visible: bool, table: &str) -> Result<()> {
         let at = self.index(name).ok_or_else(|| no_such_key(name, table))?;
@@ -355,25 +276,12 @@ impl Draft {
         Ok(())
     }
 
-    /// `DROP CONSTRAINT`: a check, the primary key or a unique key.
-    pub fn drop_constraint(&mut self, name: &str) -> Result<()> {
-        if self.check(name).is_some() {
-            self.drop_check(name)
-        } else if names_equal(name, index::PRIMARY) {
-            self.drop_index(index::PRIMARY)
-        } else if self.index(name).is_some() {
-            self.drop_index(name)
-        } else {
-            Err(SqlError::new(
-                er::CONSTRAINT_NOT_FOUND,
-                format!("Constraint '{name}' does not exist."),
-            ))
-        }
+    /// Whether the primary key has a column.
+    pub fn is_in_primary(&self, column: &str) -> bool {
+        let primary = self.index(index::PRIMARY).map(|at| &self.indexes[at]);
+        let named = self.column(column);
+        primary.is_some_and(|index| index.parts.iter().any(|part| Some(part.column) == named))
     }
-}
-
-pub(super) fn unknown_column(name: &str) -> SqlError {
-    SqlError::new(er::BAD_FIELD, format!("Unknown column '{name}' in 'table'"))
 }
 
 /// Error 1176.

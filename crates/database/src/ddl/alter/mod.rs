@@ -11,7 +11,8 @@
 //! | file | idea |
 //! |---|---|
 //! | `draft` | a definition being altered |
-//! | `columns` | columns that come or get another definition |
+//! | `merge` | the columns that the actions leave, and where |
+//! | `columns` | what follows from columns that come or get another definition |
 //! | `relations` | foreign keys, and the tables around |
 //! | `way` | how the table gets from one definition to the next |
 //! | `demands` | ALGORITHM and LOCK |
@@ -23,21 +24,22 @@ mod columns;
 mod copy;
 mod demands;
 mod draft;
+mod merge;
 mod relations;
 mod way;
 
 use self::demands::Demands;
 use self::draft::Draft;
 use self::relations::names_foreign_key;
-use super::create::table_comment;
+use super::create::{column_keys, table_comment};
 use super::temporary::refuse_foreign_keys;
-use super::{DdlContext, check, check_table_name, default, generated, index};
+use super::{DdlContext, check, check_table_name, generated, index};
 use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::dictionary::{TableDef, names_equal};
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::expr::collation as collation_of;
-use crate::parse::ast::{self, AlterAction, AlterTable, ObjectName};
+use crate::parse::ast::{self, AlterAction, AlterTable, IndexKind, ObjectName};
 use std::sync::Arc;
 
 impl DdlContext<'_> {
@@ -151,7 +153,6 @@ impl DdlContext<'_> {
         self.add_foreign_keys(&mut draft, actions, &old)?;
         draft.drop_key_parts();
         self.warn_of_duplicates(&draft, &old);
-        self.hold_columns(&mut draft, actions)?;
         self.retype_key_parts(&mut draft.columns)?;
         if is_temporary {
             draft.copies_anyway();
@@ -170,16 +171,31 @@ impl DdlContext<'_> {
         self.carry_out(&old, draft)
     }
 
-    /// The definition with what the actions change of the table alone.
+    /// The definition with what the actions change of the table alone, in the order in which MySQL takes them: not the one written.
     fn draft(&self, old: &TableDef, demands: Demands, actions: &[AlterAction]) -> Result<Draft> {
         let mut draft = Draft::of(old, demands);
+        for action in actions {
+            self.apply_to_table(&mut draft, action, old)?;
+        }
         // Constraints that go hold nothing fast, those that come find all columns and indexes there.
         for action in actions {
             self.drop_foreign_key(&mut draft, action)?;
+            drop_check(&mut draft, action, old)?;
         }
+        // Likewise indexes that go; one that is not there is told of after what is wrong with columns.
+        let dropped: Vec<Result<()>> = actions
+            .iter()
+            .map(|action| drop_index(&mut draft, action, old))
+            .collect();
+        draft.drop_key_parts();
+        self.merge_columns(&mut draft, actions, old)?;
+        dropped.into_iter().collect::<Result<()>>()?;
+        columns::fit_indexes(&mut draft, actions)?;
+        draft.rename_indexes(actions, &old.name)?;
         for action in actions {
-            self.apply(&mut draft, action, old)?;
+            self.apply_to_keys(&mut draft, action, old)?;
         }
+        draft.check_index_names()?;
         Ok(draft)
     }
 
@@ -195,32 +211,6 @@ impl DdlContext<'_> {
         }
     }
 
-    /// Sees to the constraints that name columns which go or get other names.
-    fn hold_columns(&self, draft: &mut Draft, actions: &[AlterAction]) -> Result<()> {
-        let table = &draft.name;
-        let checks = &mut draft.options.checks;
-        for action in actions {
-            let gone = match action {
-                AlterAction::DropColumn(name) => {
-                    check::drop_column(checks, name)?;
-                    name
-                }
-                AlterAction::RenameColumn { old, new } if !names_equal(old, new) => {
-                    check::rename_column(checks, old)?;
-                    old
-                }
-                AlterAction::ChangeColumn { old, column, .. } if !names_equal(old, &column.name) => {
-                    check::rename_column(checks, old)?;
-                    old
-                }
-                _ => continue,
-            };
-            generated::hold_column(&draft.columns, gone)?;
-            default::hold_column(&draft.columns, table, gone)?;
-        }
-        Ok(())
-    }
-
     fn rename_target<'n>(&'n self, schema: &'n str, new: &'n ObjectName) -> Result<(&'n str, &'n str)> {
         match &new.schema {
             Some(_) => self.target(new),
@@ -228,45 +218,43 @@ impl DdlContext<'_> {
         }
     }
 
-    fn apply(&self, draft: &mut Draft, action: &AlterAction, old: &TableDef) -> Result<()> {
+    /// What is of the table as a whole, and what columns that come take over from it.
+    fn apply_to_table(&self, draft: &mut Draft, action: &AlterAction, old: &TableDef) -> Result<()> {
         match action {
-            AlterAction::AddColumn { column, position } => self.add_column(draft, column, position, old),
-            AlterAction::ModifyColumn { column, position } => {
-                self.change_column(draft, &column.name, column, position.as_ref())
-            }
-            AlterAction::ChangeColumn {
-                old,
-                column,
-                position,
-            } => self.change_column(draft, old, column, position.as_ref()),
-            AlterAction::DropColumn(name) => draft.drop_column(name),
-            AlterAction::RenameColumn { old, new } => draft.rename_column(old, new),
-            AlterAction::SetDefault { column, default } => {
-                self.set_default(draft, column, default.as_ref(), &old.name)
-            }
-            AlterAction::ShowColumn { column, visible } => draft.show_column(column, *visible, &old.name),
-            AlterAction::AddIndex(def) => self.add_index(draft, def),
-            AlterAction::DropIndex(name) => draft.drop_index(name),
-            AlterAction::DropPrimaryKey => draft.drop_index(index::PRIMARY),
-            AlterAction::RenameIndex { old: from, new } => draft.rename_index(from, new, &old.name),
             AlterAction::RenameTo(new) => self.rename_to(draft, new, old),
             AlterAction::Options(options) => self.set_options(draft, options, &old.name),
             AlterAction::ConvertTo { charset, collation } => draft.convert_to(charset, collation.as_deref()),
-            // These were the first to go, or are the last to come.
-            AlterAction::AddForeignKey(_) | AlterAction::DropForeignKey(_) => Ok(()),
-            AlterAction::AddCheck(written) => draft.add_check(written, None, old),
-            AlterAction::DropCheck(name) => draft.drop_check(name),
-            AlterAction::EnforceCheck { name, enforced } => draft.enforce_check(name, *enforced),
-            AlterAction::ShowIndex { name, visible } => draft.show_index(name, *visible, &old.name),
-            AlterAction::DropConstraint(name) if names_foreign_key(old, name) => Ok(()),
-            AlterAction::DropConstraint(name) => draft.drop_constraint(name),
             AlterAction::Ignored(what) => {
                 draft.rebuild |= what.eq_ignore_ascii_case("FORCE");
                 Ok(())
             }
-            // Read before all others.
-            AlterAction::Algorithm(_) | AlterAction::Lock(_) => Ok(()),
             AlterAction::Unsupported(what) => Err(SqlError::not_supported(what)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keys and checks that come, those of columns among them, and changes of those that stay.
+    fn apply_to_keys(&self, draft: &mut Draft, action: &AlterAction, old: &TableDef) -> Result<()> {
+        match action {
+            AlterAction::AddColumn { column, .. }
+            | AlterAction::ModifyColumn { column, .. }
+            | AlterAction::ChangeColumn { column, .. } => {
+                for written in &column.checks {
+                    draft.add_check(written, Some(&column.name), old)?;
+                }
+                let is_added = matches!(action, AlterAction::AddColumn { .. });
+                for key in column_keys(column) {
+                    if is_added || !(key.kind == IndexKind::Primary && draft.is_in_primary(&column.name)) {
+                        self.add_index(draft, &key)?;
+                    }
+                }
+                Ok(())
+            }
+            AlterAction::AddIndex(def) => self.add_index(draft, def),
+            AlterAction::AddCheck(written) => draft.add_check(written, None, old),
+            AlterAction::EnforceCheck { name, enforced } => draft.enforce_check(name, *enforced),
+            AlterAction::ShowIndex { name, visible } => draft.show_index(name, *visible, &old.name),
+            _ => Ok(()),
         }
     }
 
@@ -324,4 +312,36 @@ impl DdlContext<'_> {
         draft.auto_increment = options.auto_increment.or(draft.auto_increment);
         Ok(())
     }
+}
+
+/// `DROP CHECK`, or `DROP CONSTRAINT` of a check. Error 3940 for a constraint of any kind that is not there.
+fn drop_check(draft: &mut Draft, action: &AlterAction, old: &TableDef) -> Result<()> {
+    match action {
+        AlterAction::DropCheck(name) => draft.drop_check(name),
+        AlterAction::DropConstraint(name) if draft.check(name).is_some() => draft.drop_check(name),
+        AlterAction::DropConstraint(name) if old.index(name).is_none() && !names_constraint(old, name) => {
+            Err(SqlError::new(
+                er::CONSTRAINT_NOT_FOUND,
+                format!("Constraint '{name}' does not exist."),
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `DROP INDEX`, `DROP PRIMARY KEY`, or `DROP CONSTRAINT` of an index.
+fn drop_index(draft: &mut Draft, action: &AlterAction, old: &TableDef) -> Result<()> {
+    match action {
+        AlterAction::DropIndex(name) => draft.drop_index(name),
+        AlterAction::DropPrimaryKey => draft.drop_index(index::PRIMARY),
+        AlterAction::DropConstraint(name) if names_constraint(old, name) => Ok(()),
+        AlterAction::DropConstraint(name) => draft.drop_index(name),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a foreign key or a check of the table has the name.
+fn names_constraint(table: &TableDef, name: &str) -> bool {
+    let mut checks = table.options.checks.iter();
+    names_foreign_key(table, name) || checks.any(|check| names_equal(&check.name, name))
 }

@@ -87,7 +87,9 @@ impl Way {
     /// often columns have come or gone beside the rows there are.
     pub fn of(old: &TableDef, draft: &Draft, tests_rows: bool, row_versions: usize) -> Way {
         let changes_columns = !(0..old.columns.len()).map(Some).eq(draft.origins.iter().copied());
-        let alike = |(new, old): (&ColumnDef, &ColumnDef)| is_stored_alike(&new.ty, &old.ty);
+        let alike = |(new, old): (&ColumnDef, &ColumnDef)| {
+            is_stored_alike(&new.ty, &old.ty) && new.auto_increment == old.auto_increment
+        };
         let keeps_columns = kept(old, draft).all(alike)
             && keeps_generated(old, draft)
             && (!changes_columns || added(draft).all(has_one_value) && builds_no_index(draft));
@@ -195,14 +197,15 @@ fn obstacle(old: &TableDef, draft: &Draft, tests_rows: bool) -> Option<Obstacle>
     }
 }
 
-/// The columns that are stored in another way, other than for NULLs.
+/// The columns that are stored in another way, other than for NULLs, or that begin or cease to be AUTO_INCREMENT.
 fn retyped<'d>(old: &'d TableDef, draft: &'d Draft) -> impl Iterator<Item = &'d ColumnDef> {
     let columns = draft.columns.iter().zip(&draft.origins);
     let retyped = columns.filter(move |(column, origin)| {
-        let from = origin.map(|origin| &old.columns[origin].ty);
+        let from = origin.map(|origin| &old.columns[origin]);
         !column.is_virtual()
             && from.is_some_and(|from| {
-                !is_stored_alike(&column.ty, &from.clone().with_nullable(column.ty.nullable))
+                let ty = from.ty.clone().with_nullable(column.ty.nullable);
+                !is_stored_alike(&column.ty, &ty) || from.auto_increment != column.auto_increment
             })
     });
     retyped.map(|(column, _)| column)

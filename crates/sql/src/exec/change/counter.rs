@@ -152,6 +152,7 @@ impl<'a> Counter<'a> {
 
     /// The row at hand did not go in, and the statement goes on: the next row gets its value.
     pub fn give_back(&mut self) {
+        self.at_end = false;
         if let Some(value) = self.generated.take()
             && self.mode() != CounterMode::Traditional
         {

@@ -74,7 +74,12 @@ impl<'a> Counter<'a> {
         self.generated = None;
     }
 
-    /// The next value.
+    /// The last value of the sequence that the column holds.
+    pub fn last(&self) -> u64 {
+        self.sequence.last()
+    }
+
+    /// The next value, which may be beyond what the column holds.
     pub fn generate(&mut self) -> Result<u64> {
         let value = if self.mode() == CounterMode::Traditional {
             self.lock()?;
@@ -87,8 +92,6 @@ impl<'a> Counter<'a> {
             self.go_on_above(value);
             value
         };
-        // Beyond the type the last value is given again, which is a duplicate.
-        let value = value.min(self.sequence.last());
         self.generated = Some(value);
         Ok(value)
     }
@@ -140,7 +143,7 @@ impl<'a> Counter<'a> {
         } else if value >= self.taken.end {
             self.taken = 0..0;
         }
-        self.at_end |= value >= self.sequence.max;
+        self.at_end |= self.has_taken && value >= self.sequence.max;
     }
 
     /// The row at hand went in.

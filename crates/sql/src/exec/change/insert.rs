@@ -269,7 +269,17 @@ impl InsertRun<'_> {
             0 => self.counter.generate()?,
             fixed => fixed,
         };
-        values[column] = match self.plan.target.def.columns[column].ty.unsigned {
+        let def = &self.plan.target.def.columns[column];
+        let value = match value > last_value(&def.ty) {
+            true if self.run.env.strict => {
+                let row = self.run.env.row_number.get();
+                return Err(SqlError::out_of_range(&def.name, row));
+            }
+            // The last value is given again, which is a duplicate.
+            true => self.counter.last(),
+            false => value,
+        };
+        values[column] = match def.ty.unsigned {
             true => Val::UInt(value),
             false => Val::Int(value as i64),
         };

@@ -103,7 +103,8 @@ def main():
     if options.address:
         address = Address.parse(options.address)
     else:
-        server = Server("drivers").start()
+        # On a busy machine a client may take longer for a login than the server waits for one.
+        server = Server("drivers", "--connect-timeout=120").start()
         address = server.address
     try:
         plugins = prepare_accounts(address)

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pymysql
-from pymysql.constants import CLIENT
 
 from support.address import Address
 from support.patience import patience
@@ -192,8 +191,9 @@ def initialize(report: Report, home: Path) -> None:
                 time.sleep(0.05)
             root = Address("127.0.0.1", port, "root", found[1])
             report.equal(errno(root, "SELECT 1"), 1862, "initialize/the_password_has_expired")
-            with root.connect(client_flag=CLIENT.HANDLE_EXPIRED_PASSWORDS) as connection, connection.cursor() as cursor:
-                cursor.execute("ALTER USER root@localhost IDENTIFIED BY 'mine'")
+            changed = subprocess.run(["mariadb", "--no-defaults", "--connect-expired-password", *root.client_arguments(), f"-p{found[1]}", "-e", "ALTER USER root@localhost IDENTIFIED BY 'mine'"],
+                                     capture_output=True, text=True, timeout=patience(60))
+            report.equal(changed.stderr, "", "initialize/it_lets_in_who_changes_it")
             report.equal(errno(Address("127.0.0.1", port, "root", "mine"), "SELECT 1"), 0, "initialize/and_can_be_changed")
             report.equal(errno(Address("127.0.0.1", port, "root", ""), "SELECT 1"), 1045, "initialize/nobody_gets_in_without")
         finally:

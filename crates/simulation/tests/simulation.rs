@@ -44,7 +44,7 @@ fn a_call_that_fails_under_sql_is_an_error_and_loses_nothing() {
 
 #[test]
 fn names_and_definitions_are_whole_and_no_failure_lasts() {
-    print!("{}", passes(&["names", "--seeds", "0..5", "--jobs", "2"]));
+    print!("{}", passes(&["names", "--seeds", "1..2", "--jobs", "2"]));
 }
 
 #[test]

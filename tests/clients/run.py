@@ -395,7 +395,7 @@ def backup() -> None:
         report.check(state.endswith("%") and (server.home / "slow").is_dir(), "clone_says_how_far_it_is", state)
         server.address.execute(f"KILL QUERY {found[0][0]}")
         report.check("ERROR 1317" in killed.communicate(timeout=60)[1] and not (server.home / "slow").exists(), "killed_clone_leaves_nothing")
-        for path, number in (("relative", 1525), (copy, 1007), (server.datadir / "within", 1525)):
+        for path, number in (("relative", 1525), (copy, 1007), (server.datadir / "within", 3632)):
             refused = client("mariadb", server, "-e", f"CLONE LOCAL DATA DIRECTORY = '{path}'")
             report.check(f"ERROR {number}" in refused.stderr, f"clone_to_{Path(path).name}_is_{number}", refused.stderr)
         denied = subprocess.run(["mariadb", "--no-defaults", "-h127.0.0.1", f"-P{server.port}", "-unobody", "-e", f"CLONE LOCAL DATA DIRECTORY = '{server.home / 'other'}'"], capture_output=True, text=True, timeout=60)

@@ -361,8 +361,7 @@ mod tests {
             match started(name, Some("1")) {
                 Ok(_) => taken += 1,
                 Err(why) => {
-                    assert!(!why.contains("unknown variable"), "{why}");
-                    assert!(why.contains(name) || why.contains("skip_"), "{name}: {why}");
+                    assert!(!why.contains("unknown"), "{why}");
                     refused += 1;
                 }
             }

@@ -39,10 +39,13 @@ struct KeySample {
 }
 
 impl KeySample {
-    /// Takes in the keys of the next leaf, which stands for so many. `prefix` returns how much of a key is the value.
+    /// Takes in the keys of the next leaf, which stands for so many. `prefix` returns how much of a key is the value. `fence`: what the keys
+    /// of the leaf behind it begin with, as far as that tells them from this one's; empty for the last leaf. Leaves that were filled
+    /// in ascending order end where a value does, so that it is there that values change.
     fn take<'k>(
         &mut self,
         keys: impl ExactSizeIterator<Item = &'k [u8]>,
+        fence: &[u8],
         stands_for: f64,
         prefix: impl Fn(&[u8]) -> usize,
     ) {
@@ -50,6 +53,7 @@ impl KeySample {
         self.entries += count;
         let mut value: Option<&[u8]> = None;
         let (mut pairs, mut changes) = (0, 0);
+        let mut is_cut = false;
         for key in keys {
             self.looked_at += 1;
             // The encoding of a value is no beginning of another's.
@@ -67,8 +71,15 @@ impl KeySample {
             }
             value = Some(found);
             if changes >= CHANGES_ENOUGH && self.looked_at > LOOKED_AT_MIN {
+                is_cut = true;
                 break;
             }
+        }
+        let mut count = count;
+        if let Some(value) = value.filter(|_| !is_cut && !fence.is_empty()) {
+            count += 1;
+            pairs += 1;
+            changes += usize::from(!fence.starts_with(value));
         }
         if let Some(value) = value {
             self.last.clear();
@@ -163,7 +174,12 @@ impl Table {
         let tree = &self.indexes[index].tree;
         let mut sample = KeySample::default();
         let is_whole = tree.sample_leaves(LEAVES_SAMPLED, |leaf, stands_for| {
-            sample.take((0..leaf.count()).map(|slot| leaf.key(slot)), stands_for, prefix);
+            sample.take(
+                (0..leaf.count()).map(|slot| leaf.key(slot)),
+                leaf.upper_fence(),
+                stands_for,
+                prefix,
+            );
         })?;
         Ok(match is_whole && sample.looked_at == sample.entries {
             true => sample.entries as f64 / sample.seen.max(1) as f64,
@@ -205,8 +221,10 @@ mod tests {
         let leaves: Vec<&[[u8; 8]]> = keys.chunks(500).collect();
         let mut sample = KeySample::default();
         for at in 0..20 {
-            let leaf = leaves[(2 * at + 1) * leaves.len() / 40];
-            sample.take(leaf.iter().map(|key| &key[..]), 4.0, |_| 4);
+            let at = (2 * at + 1) * leaves.len() / 40;
+            let fence = leaves.get(at + 1).map_or(&[][..], |next| &next[0][..6]);
+            let keys = leaves[at].iter().map(|key| &key[..]);
+            sample.take(keys, fence, 4.0, |_| 4);
         }
         sample.records_per_key(keys.len() as f64)
     }
@@ -215,7 +233,9 @@ mod tests {
     fn rows_per_key_are_near() {
         let n = 40_000u32;
         type Values = fn(u32) -> u32;
-        let cases: [(Values, f64); 6] = [
+        let cases: [(Values, f64); 7] = [
+            // Each leaf has a value of its own.
+            (|n| n / 500, 500.0),
             (|n| n, 1.0),
             (|_| 7, 40_000.0),
             (|n| n / 20_000, 20_000.0),

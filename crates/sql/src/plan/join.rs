@@ -1,9 +1,8 @@
-//! The order of joins and the way each table is read.
+//! Joins, and the way each table is read.
 //!
 //! Conditions are tested as soon as the tables they name are there, and bound indexes where they can; so do those that follow from
-//! them ([`super::equalities`]). Inner joins are put in a good order: from each possible first table on, the next is always the one that makes the row so far
-//! cheapest to extend, and the cheapest whole wins. A table that no index leads to is met through a hash table built
-//! once. A left join whose WHERE condition refuses the NULLs it would add is an inner one.
+//! them ([`super::equalities`]). Inner joins are put in a good order ([`super::join_order`]). A table that no index leads to is met
+//! through a hash table built once. A left join whose WHERE condition refuses the NULLs it would add is an inner one.
 
 use super::access::{AccessPath, Request, choose, conjuncts};
 use super::common::not_first;
@@ -65,10 +64,8 @@ pub(super) struct Joiner<'j, 'a> {
     values: RefCell<HashMap<usize, Option<f64>>>,
 }
 
-/// Most tables whose order is searched from each of them.
-const SEARCH_MAX: usize = 8;
 /// No table is taken to have fewer rows that pass: where none are expected, what is read for them still counts.
-const ROWS_MIN: f64 = 1e-6;
+pub(super) const ROWS_MIN: f64 = 1e-6;
 
 /// All join conditions of a tree.
 pub(super) fn conditions(tree: &Tree) -> Vec<&Expr> {
@@ -233,7 +230,7 @@ impl Joiner<'_, '_> {
     }
 
     /// The recursive table among those of a tree, whose rows are read before all others.
-    fn recursive_in(&self, tree: &Tree) -> Option<&str> {
+    pub(super) fn recursive_in(&self, tree: &Tree) -> Option<&str> {
         let mut tables = tree.tables().into_iter();
         tables.find_map(|at| self.planner.working_table(&self.input.tables[at].input))
     }
@@ -364,114 +361,6 @@ impl Joiner<'_, '_> {
         } else {
             RowSource::Inner(list)
         })
-    }
-
-    /// The order in which the items are joined.
-    fn order(
-        &self,
-        items: &[Tree],
-        pool: &[Condition],
-        known: &[usize],
-        straight: bool,
-    ) -> Result<Vec<usize>> {
-        let written: Vec<usize> = (0..items.len()).collect();
-        if straight || items.len() == 1 {
-            return Ok(written);
-        }
-        self.tell_orders(|| self.best_order(items, pool, known))
-    }
-
-    fn best_order(&self, items: &[Tree], pool: &[Condition], known: &[usize]) -> Result<Vec<usize>> {
-        if let Some(first) = items.iter().position(|item| self.recursive_in(item).is_some()) {
-            let (cost, order) = self.greedy(items, pool, known, Some(first))?;
-            self.tell_order(items, &order, cost, true);
-            return Ok(order);
-        }
-        let firsts = if items.len() <= SEARCH_MAX { items.len() } else { 1 };
-        let mut best: Option<(f64, Vec<usize>)> = None;
-        for first in 0..firsts {
-            if !self.is_ready(&items[first], known) {
-                continue;
-            }
-            let forced = (firsts > 1).then_some(first);
-            let (cost, order) = self.greedy(items, pool, known, forced)?;
-            let better = best.as_ref().is_none_or(|(least, _)| cost < *least);
-            if forced.is_some() {
-                self.tell_order(items, &order, cost, better);
-            }
-            if better {
-                best = Some((cost, order));
-            }
-        }
-        Ok(best.map_or((0..items.len()).collect(), |(_, order)| order))
-    }
-
-    fn greedy(
-        &self,
-        items: &[Tree],
-        pool: &[Condition],
-        known: &[usize],
-        mut first: Option<usize>,
-    ) -> Result<(f64, Vec<usize>)> {
-        let is_forced = first.is_some();
-        let mut there = known.to_vec();
-        let mut order = Vec::new();
-        let (mut cost, mut rows) = (0.0, 1.0);
-        while order.len() < items.len() {
-            let mut next: Option<(f64, f64, usize)> = None;
-            for (at, item) in items.iter().enumerate() {
-                if order.contains(&at) || first.is_some_and(|f| f != at) || !self.is_ready(item, &there) {
-                    continue;
-                }
-                self.tell_next(&there, item);
-                let scan = self.step(item, pool, &there, order.is_empty())?;
-                // What is hashed is read once.
-                let step = match scan.hash.is_some() && !order.is_empty() {
-                    true => scan.path.cost + rows,
-                    false => scan.path.cost * rows,
-                };
-                let out = scan.rows_out;
-                let better = next.is_none_or(|(s, o, _)| (step + rows * out) < (s + rows * o));
-                let begins = is_forced && order.is_empty();
-                self.tell_step(
-                    &scan,
-                    ((rows * out).max(1.0), cost + step),
-                    (!begins).then_some(better),
-                );
-                if better {
-                    next = Some((step, out, at));
-                }
-            }
-            first = None;
-            let Some((step, out, at)) = next else { break };
-            cost += step;
-            rows = (rows * out).max(ROWS_MIN);
-            there.extend(items[at].tables());
-            order.push(at);
-        }
-        Ok((cost + rows, order))
-    }
-
-    /// Whether the tables that an item's LATERAL derived tables and JSON_TABLEs name are there.
-    fn is_ready(&self, item: &Tree, there: &[usize]) -> bool {
-        let inside = item.tables();
-        let mut slots = Vec::new();
-        let tables = inside.iter().map(|at| &self.input.tables[*at]);
-        self.planner.slots_of_laterals(tables, &mut slots);
-        let mut named = slots.into_iter().map(|slot| self.table_of(slot));
-        named.all(|at| inside.contains(&at) || there.contains(&at))
-    }
-
-    /// How an item would be read behind those that are there: of several tables, the first. `begins`: it would be the first of all, where
-    /// conditions that name none of the items are tested.
-    fn step(&self, item: &Tree, pool: &[Condition], there: &[usize], begins: bool) -> Result<TableScan> {
-        let inside = item.tables();
-        let is_new = |c: &&Condition| {
-            c.tables.iter().all(|t| there.contains(t) || inside.contains(t))
-                && (begins || c.tables.iter().any(|t| inside.contains(t)))
-        };
-        let ready: Vec<Condition> = pool.iter().filter(is_new).cloned().collect();
-        self.scan(inside[0], &ready, there, None)
     }
 
     // --------------------------------------------------------------------------------------------- one table

@@ -2,7 +2,7 @@
 //!
 //! - [`query`]: queries, UNION and its kin; [`common`]: WITH; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
-//!   stands there beside names; [`join`] the order of those ([`equalities`]: what follows from their conditions), [`access`] which ranges of which index
+//!   stands there beside names; [`join`] and [`join_order`] the order of those ([`equalities`]: what follows from their conditions), [`access`] which ranges of which index
 //!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them ([`condition_order`]: in which order), [`order`] how not to sort them, [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
@@ -35,6 +35,7 @@ mod index_bounds;
 mod items;
 mod join;
 mod join_clause;
+mod join_order;
 mod join_trace;
 pub mod json_table;
 mod locking;

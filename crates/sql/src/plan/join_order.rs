@@ -1,0 +1,154 @@
+//! The order of inner joins: from each possible first table on, the next is always the one that makes the row so far cheapest to
+//! extend, and the cheapest whole wins.
+//!
+//! A table that no condition joins to those before may be the cheapest next one, where it would have been better to wait for
+//! another that leads to it. So where an order has such a table, one is looked for that has none as long as there is a choice.
+
+use super::TableScan;
+use super::from::Tree;
+use super::join::{Condition, Joiner, ROWS_MIN};
+use crate::error::Result;
+
+/// Most tables whose order is searched from each of them.
+const SEARCH_MAX: usize = 8;
+
+impl Joiner<'_, '_> {
+    /// The order in which the items are joined.
+    pub(super) fn order(
+        &self,
+        items: &[Tree],
+        pool: &[Condition],
+        known: &[usize],
+        straight: bool,
+    ) -> Result<Vec<usize>> {
+        let written: Vec<usize> = (0..items.len()).collect();
+        if straight || items.len() == 1 {
+            return Ok(written);
+        }
+        self.tell_orders(|| self.best_order(items, pool, known))
+    }
+
+    fn best_order(&self, items: &[Tree], pool: &[Condition], known: &[usize]) -> Result<Vec<usize>> {
+        if let Some(first) = items.iter().position(|item| self.recursive_in(item).is_some()) {
+            let (cost, order) = self.greedy(items, pool, known, (Some(first), false))?;
+            self.tell_order(items, &order, cost, true);
+            return Ok(order);
+        }
+        let firsts = if items.len() <= SEARCH_MAX { items.len() } else { 1 };
+        let mut best: Option<(f64, Vec<usize>)> = None;
+        for first in 0..firsts {
+            if !self.is_ready(&items[first], known) {
+                continue;
+            }
+            let forced = (firsts > 1).then_some(first);
+            // What is cheapest to add next may be a table that no condition joins, where it would have been better to wait.
+            let mut crosses = true;
+            for joined in [false, true] {
+                if joined && !crosses {
+                    break;
+                }
+                let (cost, order) = self.greedy(items, pool, known, (forced, joined))?;
+                crosses = self.crosses(items, pool, &order);
+                let better = best.as_ref().is_none_or(|(least, _)| cost < *least);
+                if forced.is_some() {
+                    self.tell_order(items, &order, cost, better);
+                }
+                if better {
+                    best = Some((cost, order));
+                }
+            }
+        }
+        Ok(best.map_or((0..items.len()).collect(), |(_, order)| order))
+    }
+
+    /// Whether a condition names an item and one of the tables that are there.
+    fn is_joined(&self, item: &Tree, pool: &[Condition], there: &[usize]) -> bool {
+        let inside = item.tables();
+        let names = |c: &Condition, list: &[usize]| c.tables.iter().any(|t| list.contains(t));
+        pool.iter().any(|c| names(c, &inside) && names(c, there))
+    }
+
+    /// Whether an order adds an item that nothing joins to those before.
+    fn crosses(&self, items: &[Tree], pool: &[Condition], order: &[usize]) -> bool {
+        let mut there = Vec::new();
+        order.iter().any(|at| {
+            let is_joined = there.is_empty() || self.is_joined(&items[*at], pool, &there);
+            there.extend(items[*at].tables());
+            !is_joined
+        })
+    }
+
+    /// An order in which each next item is the cheapest to add, and what it costs. `first`: the one to begin with; `joined`: one
+    /// that a condition joins to those before is taken where there is any.
+    fn greedy(
+        &self,
+        items: &[Tree],
+        pool: &[Condition],
+        known: &[usize],
+        (mut first, joined): (Option<usize>, bool),
+    ) -> Result<(f64, Vec<usize>)> {
+        let is_forced = first.is_some();
+        let mut there = known.to_vec();
+        let mut order = Vec::new();
+        let (mut cost, mut rows) = (0.0, 1.0);
+        while order.len() < items.len() {
+            let mut next: Option<(f64, f64, usize)> = None;
+            let waits = |at: usize| order.contains(&at) || !self.is_ready(&items[at], &there);
+            let is_joined = |at: usize| self.is_joined(&items[at], pool, &there);
+            let by_join =
+                joined && !order.is_empty() && (0..items.len()).any(|at| !waits(at) && is_joined(at));
+            for (at, item) in items.iter().enumerate() {
+                if waits(at) || first.is_some_and(|f| f != at) || by_join && !is_joined(at) {
+                    continue;
+                }
+                self.tell_next(&there, item);
+                let scan = self.step(item, pool, &there, order.is_empty())?;
+                // What is hashed is read once.
+                let step = match scan.hash.is_some() && !order.is_empty() {
+                    true => scan.path.cost + rows,
+                    false => scan.path.cost * rows,
+                };
+                let out = scan.rows_out;
+                let better = next.is_none_or(|(s, o, _)| (step + rows * out) < (s + rows * o));
+                let begins = is_forced && order.is_empty();
+                self.tell_step(
+                    &scan,
+                    ((rows * out).max(1.0), cost + step),
+                    (!begins).then_some(better),
+                );
+                if better {
+                    next = Some((step, out, at));
+                }
+            }
+            first = None;
+            let Some((step, out, at)) = next else { break };
+            cost += step;
+            rows = (rows * out).max(ROWS_MIN);
+            there.extend(items[at].tables());
+            order.push(at);
+        }
+        Ok((cost + rows, order))
+    }
+
+    /// Whether the tables that an item's LATERAL derived tables and JSON_TABLEs name are there.
+    fn is_ready(&self, item: &Tree, there: &[usize]) -> bool {
+        let inside = item.tables();
+        let mut slots = Vec::new();
+        let tables = inside.iter().map(|at| &self.input.tables[*at]);
+        self.planner.slots_of_laterals(tables, &mut slots);
+        let mut named = slots.into_iter().map(|slot| self.table_of(slot));
+        named.all(|at| inside.contains(&at) || there.contains(&at))
+    }
+
+    /// How an item would be read behind those that are there: of several tables, the first. `begins`: it would be the first of all, where
+    /// conditions that name none of the items are tested.
+    fn step(&self, item: &Tree, pool: &[Condition], there: &[usize], begins: bool) -> Result<TableScan> {
+        let inside = item.tables();
+        let is_new = |c: &&Condition| {
+            c.tables.iter().all(|t| there.contains(t) || inside.contains(t))
+                && (begins || c.tables.iter().any(|t| inside.contains(t)))
+        };
+        let ready: Vec<Condition> = pool.iter().filter(is_new).cloned().collect();
+        self.scan(inside[0], &ready, there, None)
+    }
+}

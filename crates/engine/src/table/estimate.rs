@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ids::{IndexNo, PAGE_SIZE};
 
 /// Leaves that a sample looks at.
-const LEAVES_SAMPLED: usize = 20;
+const LEAVES_SAMPLED: usize = 64;
 /// Entries that a sample looks at in any case.
 const LOOKED_AT_MIN: usize = 2000;
 /// Beyond those, so many changes of a value tell how often it changes in a leaf, and the rest of the leaf is not looked at.
@@ -181,14 +181,14 @@ impl Table {
                 prefix,
             );
         })?;
-        Ok(match is_whole && sample.looked_at == sample.entries {
+        let rows = match is_whole && sample.looked_at == sample.entries {
             true => sample.entries as f64 / sample.seen.max(1) as f64,
-            false => {
-                let rows = sample.records_per_key(tree.estimate_all()? as f64);
-                self.indexes[index].remember(parts, rows);
-                rows
-            }
-        })
+            false => sample.records_per_key(tree.estimate_all()? as f64),
+        };
+        if sample.looked_at > LOOKED_AT_MIN {
+            self.indexes[index].remember(parts, rows);
+        }
+        Ok(rows)
     }
 
     /// About how many bytes its pages take: the clustered index, and the secondary ones.

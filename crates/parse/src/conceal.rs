@@ -187,8 +187,12 @@ impl Context {
         match kind {
             TokenKind::Op(Op::Semicolon) => *self = Context::default(),
             TokenKind::Word => self.word(text),
-            // Strings side by side are one.
-            TokenKind::Str | TokenKind::NationalStr | TokenKind::Hex | TokenKind::Bit => {}
+            TokenKind::Str | TokenKind::NationalStr | TokenKind::Hex | TokenKind::Bit => {
+                // The password is there; strings behind it are parts of it.
+                if self.before == Before::By {
+                    self.before = Before::Nothing;
+                }
+            }
             TokenKind::Op(Op::Eq) if self.before == Before::Named => self.before = Before::Nothing,
             TokenKind::Op(Op::LParen | Op::Eq) => {}
             TokenKind::Op(Op::Comma) | TokenKind::At => self.before = Before::Named,

@@ -4,8 +4,10 @@
 //! is two pointers, so that making one per row costs nothing. Everything is behind `&`: one statement is evaluated by
 //! one thread, and what changes (warnings, user variables) uses interior mutability.
 
+use super::VarScope;
 use super::json_schema::Schema;
-use std::cell::RefCell;
+use super::regexp::{Limits, Regex};
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
@@ -250,6 +252,9 @@ pub struct Env<'a> {
     pub random: RefCell<HashMap<usize, RandState>>,
     /// Constant schemas of JSON_SCHEMA_VALID, by call site.
     pub(crate) schemas: RefCell<HashMap<usize, Rc<Schema>>>,
+    /// Regular expressions whose patterns are constant, by call site.
+    pub(crate) regexes: RefCell<HashMap<usize, Rc<Regex>>>,
+    regexp_limits: Cell<Option<Limits>>,
 }
 
 impl<'a> Deref for Env<'a> {
@@ -290,7 +295,32 @@ impl<'a> Env<'a> {
             max_allowed_packet: 64 << 20,
             random: RefCell::default(),
             schemas: RefCell::default(),
+            regexes: RefCell::default(),
+            regexp_limits: Cell::new(None),
         }
+    }
+
+    /// What a search for a regular expression may take: `regexp_time_limit`, `regexp_stack_limit`.
+    pub(crate) fn regexp_limits(&self) -> Limits {
+        if let Some(limits) = self.regexp_limits.get() {
+            return limits;
+        }
+        let limit = |name: &str, default: u32| {
+            let value = self.session.system_variable(VarScope::Global, name).ok();
+            let number = match value {
+                Some(Val::Int(n)) => u32::try_from(n).ok(),
+                Some(Val::UInt(n)) => u32::try_from(n).ok(),
+                _ => None,
+            };
+            number.unwrap_or(default)
+        };
+        let default = Limits::default();
+        let limits = Limits {
+            time: limit("regexp_time_limit", default.time),
+            stack_bytes: limit("regexp_stack_limit", default.stack_bytes),
+        };
+        self.regexp_limits.set(Some(limits));
+        limits
     }
 
     /// The context of an expression without columns.

@@ -24,7 +24,7 @@
 //! - `node`: the tree; `function`: what a call in it points to.
 //! - [`build`]: constructors that infer types, by the rules of `infer` (the binder calls these, never builds nodes by hand).
 //! - `env`: what an evaluation can see: row, parameters, session, clock, warnings, subqueries.
-//! - `eval`: the evaluator; `compare`, `arith` and `cast` are its operators, `like` its patterns, `interval` and `json`
+//! - `eval`: the evaluator; `compare`, `arith` and `cast` are its operators, `like` its patterns, `regexp` regular expressions, `interval` and `json`
 //!   what dates and documents need, `json_schema` what documents may be.
 //! - `func`: the table of functions.
 //! - [`digits`]: which digits of an AVG an expression goes on with.
@@ -58,6 +58,7 @@ mod json_schema;
 mod like;
 mod node;
 pub mod print;
+mod regexp;
 mod same;
 mod scope;
 mod window;

@@ -6,9 +6,10 @@
 
 use super::env::{EvalCtx, Watch};
 use super::node::Expr;
-use std::sync::OnceLock;
+use super::regexp::{Flags, Regex};
+use std::sync::{Arc, OnceLock};
 use tidemark_types::Collation;
-use tidemark_types::error::{Result, SqlError, er};
+use tidemark_types::error::{Result, SqlError};
 
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
@@ -145,54 +146,26 @@ pub(crate) fn like<'a>(
 
 /// A compiled regular expression, once the constant pattern has been seen.
 #[derive(Clone, Debug, Default)]
-pub struct RegexCache(OnceLock<regex::bytes::Regex>);
+pub struct RegexCache(OnceLock<Arc<Regex>>);
 
 /// Compiles a pattern, of bytes or of characters that `collation` folds or not; `flags` are MySQL's match types: `c`, `i`, `m`, `n`, `u`.
-pub(crate) fn compile(pattern: &[u8], collation: Collation, flags: &str) -> Result<regex::bytes::Regex> {
-    let text = String::from_utf8_lossy(pattern);
-    if text.is_empty() {
-        return Err(SqlError::new(
-            er::REGEXP_ILLEGAL_ARGUMENT,
-            "Illegal argument to a regular expression.",
-        ));
-    }
-    let mut builder = regex::bytes::RegexBuilder::new(&text);
-    builder
-        .case_insensitive(collation.ignores_case())
-        .unicode(!collation.is_binary())
-        .size_limit(8 << 20);
+/// Error 1210 names `function`.
+pub(crate) fn compile(pattern: &[u8], collation: Collation, flags: &str, function: &str) -> Result<Regex> {
+    let mut read = Flags {
+        ignores_case: collation.ignores_case(),
+        ..Flags::default()
+    };
     for flag in flags.chars() {
         match flag {
-            'c' => builder.case_insensitive(false),
-            'i' => builder.case_insensitive(true),
-            'm' => builder.multi_line(true),
-            'n' => builder.dot_matches_new_line(true),
-            'u' => builder.crlf(false),
-            _ => return Err(SqlError::wrong_arguments("regexp_like")),
+            'c' => read.ignores_case = false,
+            'i' => read.ignores_case = true,
+            'm' => read.lines = true,
+            'n' => read.dot_all = true,
+            'u' => read.unix_lines = true,
+            _ => return Err(SqlError::wrong_arguments(function)),
         };
     }
-    builder.build().map_err(|e| match e {
-        regex::Error::CompiledTooBig(_) => SqlError::new(
-            er::REGEXP_STACK_OVERFLOW,
-            "Overflow in the regular expression backtrack stack.",
-        ),
-        _ if text.matches('[').count() > text.matches(']').count() => SqlError::new(
-            er::REGEXP_MISSING_CLOSE_BRACKET,
-            "The regular expression contains an unclosed bracket expression.",
-        ),
-        _ if unbalanced(&text) => SqlError::new(
-            er::REGEXP_MISMATCHED_PAREN,
-            "Mismatched parenthesis in regular expression.",
-        ),
-        _ => SqlError::new(
-            er::REGEXP_RULE_SYNTAX,
-            "Syntax error in regular expression on line 1, character 1.",
-        ),
-    })
-}
-
-fn unbalanced(pattern: &str) -> bool {
-    pattern.matches('(').count() != pattern.matches(')').count()
+    Regex::new(pattern, collation.is_binary(), read)
 }
 
 pub(crate) fn regexp<'a>(
@@ -202,17 +175,25 @@ pub(crate) fn regexp<'a>(
     ctx: &EvalCtx<'a>,
 ) -> Result<Option<bool>> {
     let (value, pattern) = (args[0].eval(ctx)?, args[1].eval(ctx)?);
-    if value.is_null() || pattern.is_null() {
+    if pattern.is_null() {
         return Ok(None);
     }
+    let limits = ctx.env.regexp_limits();
     if let Some(regex) = cache.0.get() {
-        return Ok(Some(regex.is_match(&value.to_text())));
+        return match value.is_null() {
+            true => Ok(None),
+            false => regex.is_match(&value.to_text(), limits).map(Some),
+        };
     }
-    let regex = compile(&pattern.to_text(), collation, "")?;
-    let found = regex.is_match(&value.to_text());
+    // What is wrong with a pattern is said even where there is nothing to search.
+    let regex = compile(&pattern.to_text(), collation, "", "regexp_like")?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    let found = regex.is_match(&value.to_text(), limits)?;
     if args[1].is_constant() {
         // Another session may have been first with the same expression: no matter.
-        let _ = cache.0.set(regex);
+        let _ = cache.0.set(Arc::new(regex));
     }
     Ok(Some(found))
 }

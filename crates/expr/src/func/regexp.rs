@@ -3,7 +3,8 @@
 use super::*;
 use crate::infer::pattern_collation;
 use crate::like::compile;
-use regex::bytes::Regex;
+use crate::regexp::{Regex, bad_group_name, out_of_bounds};
+use std::rc::Rc;
 use tidemark_types::Derivation;
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
@@ -14,10 +15,10 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             check(args, "regexp_like", bind)?;
             Ok(SqlType::boolean().with_nullable(any_nullable(args)))
         },
-        |args, _, ctx| {
+        |args, ty, ctx| {
+            let regex = known!(regex(args, (2, "regexp_like"), ty, ctx)?);
             let subject = known!(text(&args[0], ctx)?);
-            let regex = known!(regex(args, 2, ctx)?);
-            Ok(Val::bool(regex.is_match(&subject)))
+            Ok(Val::bool(regex.is_match(&subject, ctx.env.regexp_limits())?))
         },
     ),
     def(
@@ -73,8 +74,19 @@ fn check(args: &mut Vec<Expr>, name: &'static str, bind: &BindCtx) -> Result<()>
     Ok(())
 }
 
-/// The pattern is the second argument; `flags` is where the match type may stand.
-fn regex<'a>(args: &'a [Expr], flags: usize, ctx: &EvalCtx<'a>) -> Result<Option<Regex>> {
+/// The pattern is the second argument; `flags` is where the match type may stand, and the function's name. What is constant is compiled once
+/// for a statement.
+fn regex<'a>(
+    args: &'a [Expr],
+    (flags, function): (usize, &str),
+    ty: &'a SqlType,
+    ctx: &EvalCtx<'a>,
+) -> Result<Option<Rc<Regex>>> {
+    let site = std::ptr::from_ref(ty) as usize;
+    let is_fixed = args[1].is_constant() && args.get(flags).is_none_or(Expr::is_constant);
+    if is_fixed && let Some(known) = ctx.env.regexes.borrow().get(&site) {
+        return Ok(Some(Rc::clone(known)));
+    }
     let Some(pattern) = text(&args[1], ctx)? else {
         return Ok(None);
     };
@@ -95,11 +107,21 @@ fn regex<'a>(args: &'a [Expr], flags: usize, ctx: &EvalCtx<'a>) -> Result<Option
         .chain(collations)
         .find(decides)
         .unwrap_or(first);
-    compile(&pattern, collation, &flags).map(Some)
+    let regex = Rc::new(compile(&pattern, collation, &flags, function)?);
+    if is_fixed {
+        ctx.env.regexes.borrow_mut().insert(site, Rc::clone(&regex));
+    }
+    Ok(Some(regex))
 }
 
-/// The byte at which the 1-based character position begins.
-fn start<'a>(args: &'a [Expr], index: usize, subject: &[u8], ctx: &EvalCtx<'a>) -> Result<Option<usize>> {
+/// The byte at which the 1-based character position begins. Error 3686 beyond the text, but for functions that may begin behind its end:
+/// they have error 1583, with their name, for a position before it.
+fn start<'a>(
+    args: &'a [Expr],
+    (index, function): (usize, Option<&str>),
+    subject: &[u8],
+    ctx: &EvalCtx<'a>,
+) -> Result<Option<usize>> {
     let Some(e) = args.get(index) else {
         return Ok(Some(0));
     };
@@ -108,60 +130,92 @@ fn start<'a>(args: &'a [Expr], index: usize, subject: &[u8], ctx: &EvalCtx<'a>) 
     };
     let charset = args[0].ty.collation.charset();
     let count = charset.char_count(subject) as i64;
-    if position < 1 || position > count + 1 {
-        return Err(SqlError::new(
-            tidemark_types::error::er::REGEXP_INDEX_OUT_OF_BOUNDS,
-            "Index out of bounds in regular expression search.",
-        ));
+    match function {
+        Some(function) if position < 1 => return Err(SqlError::wrong_parameters(function)),
+        Some(_) if position > count + 1 => return Err(out_of_bounds()),
+        // In an empty text nothing is out of bounds.
+        None if subject.is_empty() => return Ok(Some(0)),
+        None if position < 1 || position > count => return Err(out_of_bounds()),
+        _ => {}
     }
     Ok(Some(charset.prefix_len(subject, position as usize - 1)))
 }
 
-fn instr<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+/// Finds the n-th match; its place in bytes.
+fn nth(
+    regex: &Regex,
+    subject: &[u8],
+    (from, n): (usize, i64),
+    ctx: &EvalCtx,
+) -> Result<Option<(usize, usize)>> {
+    let mut search = regex.search(subject, ctx.env.regexp_limits());
+    let mut found = search.find_from(from)?;
+    for _ in 1..n {
+        if !found {
+            break;
+        }
+        found = search.find_next()?;
+    }
+    Ok(search.matched().filter(|_| found))
+}
+
+fn instr<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    // What is wrong with a pattern is said even where there is nothing to search.
+    let regex = known!(regex(args, (5, "regexp_instr"), ty, ctx)?);
     let subject = known!(text(&args[0], ctx)?);
-    let regex = known!(regex(args, 5, ctx)?);
-    let from = known!(start(args, 2, &subject, ctx)?);
-    let nth = match args.get(3) {
+    let from = known!(start(args, (2, None), &subject, ctx)?);
+    let n = match args.get(3) {
         Some(e) => known!(int(e, ctx)?).max(1),
         None => 1,
     };
     let end = match args.get(4) {
-        Some(e) => known!(int(e, ctx)?) != 0,
+        Some(e) => match known!(int(e, ctx)?) {
+            0 => false,
+            1 => true,
+            _ => {
+                return Err(SqlError::wrong_arguments(
+                    "regexp_instr: return_option must be 1 or 0.",
+                ));
+            }
+        },
         None => false,
     };
     let charset = args[0].ty.collation.charset();
-    let found = regex.find_iter(&subject[from..]).nth(nth as usize - 1);
-    Ok(Val::Int(found.map_or(0, |m| {
-        let at = from + if end { m.end() } else { m.start() };
+    let found = nth(&regex, &subject, (from, n), ctx)?;
+    Ok(Val::Int(found.map_or(0, |(first, last)| {
+        let at = if end { last } else { first };
         charset.char_count(&subject[..at]) as i64 + 1
     })))
 }
 
-fn substr<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+fn substr<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    // What is wrong with a pattern is said even where there is nothing to search.
+    let regex = known!(regex(args, (4, "regexp_substr"), ty, ctx)?);
     let subject = known!(text(&args[0], ctx)?);
-    let regex = known!(regex(args, 4, ctx)?);
-    let from = known!(start(args, 2, &subject, ctx)?);
-    let nth = match args.get(3) {
+    let from = known!(start(args, (2, Some("regexp_substr")), &subject, ctx)?);
+    let n = match args.get(3) {
         Some(e) => known!(int(e, ctx)?).max(1),
         None => 1,
     };
-    let found = regex
-        .find_iter(&subject[from..])
-        .nth(nth as usize - 1)
-        .map(|m| m.as_bytes().to_vec());
-    Ok(found.map_or(Val::Null, Val::string))
+    let found = nth(&regex, &subject, (from, n), ctx)?;
+    Ok(found.map_or(Val::Null, |(first, last)| slice(subject, first, last)))
 }
 
-fn replace<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+fn replace<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let regex = known!(regex(args, (5, "regexp_replace"), ty, ctx)?);
     let subject = known!(text(&args[0], ctx)?);
     let replacement = known!(text(&args[2], ctx)?);
-    let regex = known!(regex(args, 5, ctx)?);
-    let from = known!(start(args, 3, &subject, ctx)?);
+    let from = known!(start(args, (3, Some("regexp_replace")), &subject, ctx)?);
     let occurrence = match args.get(4) {
-        Some(e) => known!(int(e, ctx)?).max(0) as usize,
+        Some(e) => known!(int(e, ctx)?),
         None => 0,
     };
-    let pieces = pieces(&replacement);
+    // Nothing is replaced in nothing.
+    if subject.is_empty() {
+        return Ok(Val::Str(subject));
+    }
+    // A negative occurrence is the first.
+    let occurrence = if occurrence < 0 { 1 } else { occurrence as usize };
     let max = ctx.env.max_allowed_packet as usize;
     let mut watch = Watch::new(ctx.env);
     let mut out = Vec::new();
@@ -172,23 +226,40 @@ fn replace<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
         out.extend_from_slice(part);
         check_memory()
     };
-    add(&subject[..from])?;
-    let mut last = from;
-    for (i, captures) in regex.captures_iter(&subject[from..]).enumerate() {
+    // What it says is read when there is something to replace.
+    let mut pieces = None;
+    let mut last = 0;
+    let mut search = regex.search(&subject, ctx.env.regexp_limits());
+    let mut found = search.find_from(from)?;
+    let mut count = 0;
+    while found {
         watch.step(16)?;
-        let Some(whole) = captures.get(0) else { continue };
-        if occurrence != 0 && i + 1 != occurrence {
-            continue;
-        }
-        add(&subject[last..from + whole.start()])?;
-        for piece in &pieces {
-            watch.step(1)?;
-            match piece {
-                Piece::Text(text) => add(text)?,
-                Piece::Group(n) => add(captures.get(*n).map_or(&b""[..], |group| group.as_bytes()))?,
+        count += 1;
+        if (occurrence == 0 || count == occurrence)
+            && let Some((first, end)) = search.matched()
+        {
+            let pieces = match &pieces {
+                Some(pieces) => pieces,
+                None => pieces.insert(self::pieces(&replacement, &regex)?),
+            };
+            add(&subject[last..first])?;
+            for piece in pieces {
+                watch.step(1)?;
+                match piece {
+                    Piece::Text(text) => add(text)?,
+                    Piece::Group(n) => {
+                        add(search
+                            .group(*n)
+                            .map_or(&b""[..], |(start, end)| &subject[start..end]))?;
+                    }
+                }
             }
+            last = end;
         }
-        last = from + whole.end();
+        if count == occurrence {
+            break;
+        }
+        found = search.find_next()?;
     }
     add(&subject[last..])?;
     Ok(Val::string(out))
@@ -202,28 +273,72 @@ enum Piece {
     Group(usize),
 }
 
-fn pieces(replacement: &[u8]) -> Vec<Piece> {
+/// Takes a replacement apart: `$n`, `${name}`, and `\\` before a character that is meant. Errors 3686 and 3887 for groups that are not there.
+fn pieces(replacement: &[u8], regex: &Regex) -> Result<Vec<Piece>> {
     let mut out = Vec::new();
     let mut text = Vec::new();
-    let mut bytes = replacement.iter().copied().peekable();
-    while let Some(b) = bytes.next() {
-        match b {
-            b'\\' => text.extend(bytes.next()),
-            b'$' if bytes.peek().is_some_and(u8::is_ascii_digit) => {
-                let mut group = 0usize;
-                while let Some(digit) = bytes.next_if(u8::is_ascii_digit) {
-                    group = group.saturating_mul(10).saturating_add((digit - b'0') as usize);
+    let mut at = 0;
+    let group = |out: &mut Vec<Piece>, text: &mut Vec<u8>, n: usize| {
+        if !text.is_empty() {
+            out.push(Piece::Text(std::mem::take(text)));
+        }
+        out.push(Piece::Group(n));
+    };
+    while let Some(&b) = replacement.get(at) {
+        at += 1;
+        let rest = &replacement[at..];
+        match (b, rest.first()) {
+            (b'\\', Some(b'u' | b'U')) => match escaped(rest) {
+                Some((c, len)) => {
+                    text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                    at += len;
                 }
-                if !text.is_empty() {
-                    out.push(Piece::Text(std::mem::take(&mut text)));
+                None => {
+                    text.push(rest[0]);
+                    at += 1;
                 }
-                out.push(Piece::Group(group));
+            },
+            (b'\\', Some(next)) => {
+                text.push(*next);
+                at += 1;
             }
-            other => text.push(other),
+            (b'\\', None) => {}
+            (b'$', Some(b'{')) => {
+                let len = rest.iter().position(|b| *b == b'}').ok_or_else(bad_group_name)?;
+                let name = std::str::from_utf8(&rest[1..len]).map_err(|_| bad_group_name())?;
+                let n = regex.group_named(name).ok_or_else(bad_group_name)?;
+                group(&mut out, &mut text, n);
+                at += len + 1;
+            }
+            (b'$', Some(digit)) if digit.is_ascii_digit() => {
+                let mut n = usize::from(digit - b'0');
+                at += 1;
+                if n > regex.groups() {
+                    return Err(out_of_bounds());
+                }
+                // As many digits as make the number of a group.
+                while let Some(digit) = replacement.get(at).filter(|b| b.is_ascii_digit())
+                    && n * 10 + usize::from(digit - b'0') <= regex.groups()
+                {
+                    n = n * 10 + usize::from(digit - b'0');
+                    at += 1;
+                }
+                group(&mut out, &mut text, n);
+            }
+            (b'$', _) => return Err(bad_group_name()),
+            (other, _) => text.push(other),
         }
     }
     if !text.is_empty() {
         out.push(Piece::Text(text));
     }
-    out
+    Ok(out)
+}
+
+/// The character of `uhhhh` or `Uhhhhhhhh`, and how long that is.
+fn escaped(text: &[u8]) -> Option<(char, usize)> {
+    let len = if text[0] == b'u' { 5 } else { 9 };
+    let digits = std::str::from_utf8(text.get(1..len)?).ok()?;
+    let c = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
+    Some((c, len))
 }

@@ -19,9 +19,9 @@ mod place;
 mod references;
 mod scalars;
 
+use crate::regexp::{Flags, Limits, Regex};
 use place::{Place, at_pointer, local_pointer};
 use references::check_references;
-use regex::{Regex, RegexBuilder};
 use scalars::{check_number, check_type};
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -29,7 +29,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use tidemark_types::error::depth::check_stack;
 use tidemark_types::error::memory::check_memory;
-use tidemark_types::error::{Result, SqlError};
+use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::json::Json;
 
 /// A schema. It can be used for any number of documents.
@@ -140,16 +140,12 @@ impl Schema {
             return Ok(known.clone());
         }
         check_memory()?;
-        let compiled = match RegexBuilder::new(pattern).size_limit(PATTERN_BYTES_MAX).build() {
+        let compiled = match Regex::new(pattern.as_bytes(), false, Flags::default()) {
             Ok(regex) => Some(Rc::new(regex)),
-            Err(regex::Error::CompiledTooBig(_)) => {
-                return Err(SqlError::not_supported("so large a pattern in a JSON schema"));
+            Err(error) if error.code == er::REGEXP_UNIMPLEMENTED => {
+                return Err(SqlError::not_supported("such a pattern in a JSON schema"));
             }
-            Err(error) if is_beyond_us(&error) => {
-                return Err(SqlError::not_supported(
-                    "look-around and back-references in a pattern of a JSON schema",
-                ));
-            }
+            Err(error) if is_own(error.code) => return Err(error),
             Err(_) => None,
         };
         let mut patterns = self.patterns.borrow_mut();
@@ -160,17 +156,18 @@ impl Schema {
     }
 }
 
-/// What a compiled pattern may take, in bytes.
-const PATTERN_BYTES_MAX: usize = 1 << 20;
 /// Compiled patterns that a schema keeps; others are compiled each time.
 const PATTERNS_KEPT: usize = 64;
 
-/// Whether a pattern may be an expression of ECMAScript's that is none here: silence about it would pass documents that fail it.
-fn is_beyond_us(error: &regex::Error) -> bool {
-    match error {
-        regex::Error::Syntax(text) => text.contains("look-around") || text.contains("backreferences"),
-        _ => false,
-    }
+/// True for errors that say nothing of the syntax of a pattern. One that is no expression asks for nothing.
+fn is_own(code: u16) -> bool {
+    matches!(
+        code,
+        er::CAPACITY_EXCEEDED
+            | er::QUERY_INTERRUPTED
+            | er::STACK_OVERRUN_NEED_MORE
+            | er::REGEXP_PATTERN_TOO_BIG
+    )
 }
 
 /// One document by one schema.
@@ -225,6 +222,10 @@ impl<'v> Validation<'v> {
         self.whole(&rule, value, at)
     }
 
+    fn is_match(&self, regex: &Regex, text: &str) -> Result<bool> {
+        regex.is_match(text.as_bytes(), Limits::default())
+    }
+
     fn is_valid(&mut self, rule: Rule, value: &Json, at: &Place) -> Result<bool> {
         Ok(self.value(rule, value, at)?.is_ok())
     }
@@ -239,7 +240,7 @@ impl<'v> Validation<'v> {
         }
         if let Some(Json::String(pattern)) = rule.keyword("pattern")
             && let Some(regex) = self.schema.pattern(pattern)?
-            && !regex.is_match(text)
+            && !self.is_match(&regex, text)?
         {
             return Ok(fail("pattern", rule, at));
         }
@@ -309,10 +310,8 @@ impl<'v> Validation<'v> {
         let list = Place::Member(&rule.place, "patternProperties");
         for (pattern, schema) in rule.members("patternProperties").unwrap_or(&[]) {
             (self.step)()?;
-            if self
-                .schema
-                .pattern(pattern)?
-                .is_some_and(|regex| regex.is_match(name))
+            if let Some(regex) = self.schema.pattern(pattern)?
+                && self.is_match(&regex, name)?
             {
                 let place = Place::Member(&list, pattern);
                 matching.push(Rule { schema, place });

@@ -264,6 +264,15 @@ pub(super) const DEFS: &[Def] = &[
     ),
     def("max_digest_length", Global, false, uint(0, 1_048_576), "1024"),
     def("group_concat_max_len", Both, true, from(4), "1024"),
+    // What a search for a regular expression may take: ways tried, in tens of thousands, and bytes of those put aside.
+    def("regexp_time_limit", Global, true, uint(0, 2_147_483_647), "32"),
+    def(
+        "regexp_stack_limit",
+        Global,
+        true,
+        uint(0, 2_147_483_647),
+        "8000000",
+    ),
     // Memory of sorts, joins and kept rows, beyond which they go to scratch pages. A hash join's table is larger here than
     // MySQL's quarter of a mebibyte: past it each row that is joined costs a search among sorted rows.
     def("sort_buffer_size", Both, true, from(32768), "262144"),

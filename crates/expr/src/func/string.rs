@@ -3,6 +3,7 @@
 use super::numeric::in_base;
 use super::*;
 use data_encoding::{HEXUPPER, HEXUPPER_PERMISSIVE};
+use memchr::memmem;
 use tidemark_types::{Charset, Derivation};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
@@ -488,22 +489,24 @@ fn replace<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
     if from.is_empty() || from.len() > subject.len() {
         return Ok(Val::Str(subject));
     }
-    let mut out = Vec::with_capacity(subject.len());
+    let mut out = Vec::new();
     let mut at = 0;
     let mut watch = Watch::new(ctx.env);
-    while at < subject.len() {
-        let begins = subject[at] == from[0];
-        watch.step(if begins { from.len() } else { 1 })?;
-        if begins && subject[at..].starts_with(&from) {
-            out.extend_from_slice(&to);
-            at += from.len();
-        } else {
-            out.push(subject[at]);
-            at += 1;
-        }
-        if begins && !grows_within_packet(out.len(), "replace", ctx)? {
+    for place in memmem::find_iter(&subject, &from) {
+        watch.step(16 + to.len())?;
+        out.extend_from_slice(&subject[at..place]);
+        out.extend_from_slice(&to);
+        at = place + from.len();
+        if !grows_within_packet(out.len(), "replace", ctx)? {
             return Ok(Val::Null);
         }
+    }
+    if at == 0 {
+        return Ok(Val::Str(subject));
+    }
+    out.extend_from_slice(&subject[at..]);
+    if !grows_within_packet(out.len(), "replace", ctx)? {
+        return Ok(Val::Null);
     }
     Ok(Val::string(out))
 }

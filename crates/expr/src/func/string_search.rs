@@ -3,6 +3,7 @@
 use super::control::{field_kind, same};
 use super::*;
 use crate::infer::{common_collation, pattern_collation};
+use memchr::memmem;
 use tidemark_types::{CmpKind, Collation, Derivation};
 
 /// How many bytes a text has in its own character set; `None` if it is NULL.
@@ -219,34 +220,59 @@ fn is_plain(text: &[u8]) -> bool {
     text.iter().all(|b| matches!(b, b'\t'..=b'\r' | b' '..=b'~'))
 }
 
-/// The byte at which a part begins that equals the needle under the collation.
+/// Returns the byte at which a part begins that equals the needle under the collation.
 fn find(needle: &[u8], haystack: &[u8], collation: Collation, ctx: &EvalCtx) -> Result<Option<usize>> {
-    let charset = collation.charset();
+    if !collation.ignores_case() && !collation.has_levels() {
+        return Ok(memmem::find(haystack, needle));
+    }
     let mut watch = Watch::new(ctx.env);
-    let wanted = charset.char_count(needle);
-    let only_case = is_plain(haystack) && is_plain(needle) && collation.folds_only_case();
-    // Where a character may weigh as much as several, or nothing, the weights of the needle are looked for.
-    let by_weight = (collation.ignores_case() || collation.has_levels()) && !only_case;
+    if collation.folds_only_case() && is_plain(haystack) && is_plain(needle) {
+        return match collation.ignores_case() {
+            true => find_in_any_case(needle, haystack, &mut watch),
+            false => Ok(memmem::find(haystack, needle)),
+        };
+    }
+    // A character may weigh as much as several, or nothing: the weights of the needle are looked for.
+    let charset = collation.charset();
     let mut at = 0;
     loop {
-        let end = at + charset.prefix_len(&haystack[at..], wanted);
-        if !by_weight && charset.char_count(&haystack[at..end]) < wanted {
-            return Ok(None);
-        }
-        watch.step(end - at + 1)?;
-        let part = &haystack[at..end];
-        let equal = part == needle
-            || match by_weight {
-                true => collation.begins_with(&haystack[at..], needle),
-                false => collation.ignores_case() && part.eq_ignore_ascii_case(needle),
-            };
-        if equal {
+        let mut steps = 1;
+        let rest = &haystack[at..];
+        if rest.starts_with(needle) || collation.begins_with(rest, needle, &mut steps) {
             return Ok(Some(at));
         }
-        at += charset.prefix_len(&haystack[at..], 1).max(1);
-        if at > haystack.len() || by_weight && at == haystack.len() {
+        watch.step(steps)?;
+        at += charset.prefix_len(rest, 1).max(1);
+        if at >= haystack.len() {
             return Ok(None);
         }
+    }
+}
+
+/// Returns the byte at which the needle begins, in texts of ASCII. The text is folded in windows that overlap by a needle less a byte, so
+/// that the time is linear in both lengths and the memory is that of the needle.
+fn find_in_any_case(needle: &[u8], haystack: &[u8], watch: &mut Watch) -> Result<Option<usize>> {
+    const WINDOW: usize = 64 << 10;
+    if needle.len() > haystack.len() {
+        return Ok(None);
+    }
+    let wanted = needle.to_ascii_lowercase();
+    let finder = memmem::Finder::new(&wanted);
+    let window = WINDOW.max(2 * needle.len());
+    let mut folded = Vec::with_capacity(window.min(haystack.len()));
+    let mut at = 0;
+    loop {
+        let end = haystack.len().min(at + window);
+        folded.clear();
+        folded.extend(haystack[at..end].iter().map(u8::to_ascii_lowercase));
+        if let Some(found) = finder.find(&folded) {
+            return Ok(Some(at + found));
+        }
+        if end == haystack.len() {
+            return Ok(None);
+        }
+        watch.step(end - at)?;
+        at = end - needle.len().saturating_sub(1);
     }
 }
 
@@ -268,9 +294,15 @@ fn find_in_set<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
     }
     // Spaces at the end count in all collations.
     let spaces = |text: &[u8]| text.iter().rev().take_while(|b| **b == b' ').count();
-    let is_it = |member: &[u8]| spaces(member) == spaces(&needle) && ty.collation.eq(member, &needle);
-    let found = set.split(|b| *b == b',').position(is_it);
-    Ok(Val::Int(found.map_or(0, |i| i as i64 + 1)))
+    let wanted = spaces(&needle);
+    let mut watch = Watch::new(ctx.env);
+    for (i, member) in set.split(|b| *b == b',').enumerate() {
+        watch.step(16 + member.len())?;
+        if spaces(member) == wanted && ty.collation.eq(member, &needle) {
+            return Ok(Val::Int(i as i64 + 1));
+        }
+    }
+    Ok(Val::Int(0))
 }
 
 /// What stands before the n-th delimiter, or from the end after it if negative.
@@ -281,29 +313,34 @@ fn substring_index<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) ->
     if delimiter.is_empty() || count == 0 {
         return Ok(Val::str(""));
     }
-    let mut places = Vec::new();
-    let mut at = 0;
+    let finder = memmem::Finder::new(&delimiter);
     let mut watch = Watch::new(ctx.env);
-    while at + delimiter.len() <= subject.len() {
-        let begins = subject[at] == delimiter[0];
-        watch.step(if begins { delimiter.len() } else { 1 })?;
-        if begins && subject[at..].starts_with(&delimiter) {
-            places.push(at);
-            at += delimiter.len();
-        } else {
-            at += 1;
+    let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    let from_first = if count > 0 {
+        wanted
+    } else {
+        // Counted from the end, but found from the beginning: delimiters may overlap.
+        let mut places = 0;
+        for _ in finder.find_iter(&subject) {
+            watch.step(16)?;
+            places += 1;
         }
+        match (places + 1usize).checked_sub(wanted) {
+            None | Some(0) => return Ok(Val::Str(subject)),
+            Some(place) => place,
+        }
+    };
+    let mut found = None;
+    for place in finder.find_iter(&subject).take(from_first) {
+        watch.step(16)?;
+        found = Some((place, found.map_or(1, |(_, n): (usize, usize)| n + 1)));
     }
-    let end = subject.len();
-    let wanted = count.unsigned_abs() as usize;
-    if wanted > places.len() {
-        return Ok(Val::Str(subject));
+    let (end, delimiter_len) = (subject.len(), delimiter.len());
+    match found {
+        Some((place, n)) if n == from_first && count > 0 => Ok(slice(subject, 0, place)),
+        Some((place, n)) if n == from_first => Ok(slice(subject, place + delimiter_len, end)),
+        _ => Ok(Val::Str(subject)),
     }
-    if count > 0 {
-        return Ok(slice(subject, 0, places[wanted - 1]));
-    }
-    let start = places[places.len() - wanted] + delimiter.len();
-    Ok(slice(subject, start, end))
 }
 
 #[cfg(test)]

@@ -216,8 +216,12 @@ impl Charset {
     /// The bytes that the first `chars` characters take.
     #[inline]
     pub fn prefix_len(self, text: &[u8], chars: usize) -> usize {
-        if self == Charset::Binary || text.is_ascii() || chars >= text.len() {
+        if self == Charset::Binary || chars >= text.len() {
             return chars.min(text.len());
+        }
+        // Never looks at what follows the prefix: callers ask for one prefix after the other of a long text.
+        if text[..chars].is_ascii() {
+            return chars;
         }
         let mut starts = text.iter().enumerate().filter(|(_, b)| **b & 0xC0 != 0x80);
         starts.nth(chars).map_or(text.len(), |(at, _)| at)

@@ -325,21 +325,24 @@ impl Collation {
     }
 
     /// Whether a text begins with what weighs as another does, which need not be as long.
-    pub fn begins_with(self, text: &[u8], beginning: &[u8]) -> bool {
+    pub fn begins_with(self, text: &[u8], beginning: &[u8], steps: &mut usize) -> bool {
         if let Weights::Passes(_) = self.weights() {
-            return self.begins_with_chars(text, beginning);
+            return self.begins_with_chars(text, beginning, steps);
         }
         (0..self.levels()).all(|level| {
             let mut weights = self.weight_iter(text, level);
-            self.weight_iter(beginning, level)
-                .all(|weight| weights.next() == Some(weight))
+            self.weight_iter(beginning, level).all(|weight| {
+                *steps += 1;
+                weights.next() == Some(weight)
+            })
         })
     }
 
     /// The same, character by character.
-    fn begins_with_chars(self, text: &[u8], beginning: &[u8]) -> bool {
+    fn begins_with_chars(self, text: &[u8], beginning: &[u8], steps: &mut usize) -> bool {
         let (mut at, mut wanted_at) = (0, 0);
         while wanted_at < beginning.len() {
+            *steps += 1;
             if at >= text.len() {
                 return false;
             }

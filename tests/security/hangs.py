@@ -12,24 +12,61 @@ from support.patience import is_within, patience
 SLOW = {
     "LIKE": "SELECT REPEAT('a', 4000000) LIKE CONCAT('%', REPEAT('a', 2000000), 'b%')",
     "LIKE of characters": "SELECT REPEAT('ä', 4000000) LIKE CONCAT('%', REPEAT('Ä', 1000000), 'b%')",
-    "LOCATE": "SELECT LOCATE(CONCAT(REPEAT('a', 2000000), 'b'), REPEAT('a', 4000000))",
-    "REPLACE": "SELECT LENGTH(REPLACE(REPEAT('a', 40000000), CONCAT(REPEAT('a', 20000000), 'b'), 'c'))",
-    "SUBSTRING_INDEX": "SELECT LENGTH(SUBSTRING_INDEX(REPEAT('a', 40000000), CONCAT(REPEAT('a', 20000000), 'b'), 1))",
+    "LOCATE of characters": "SELECT LOCATE(CONCAT(REPEAT('ä', 1000000), 'b'), REPEAT('Ä', 2000000))",
+    "REGEXP": "SELECT REPEAT('a', 60) REGEXP '(a+)+b'",
+    "REGEXP with references": r"SELECT REPEAT('a', 1000000) REGEXP '([a]*)([a]*)\\1\\2b'",
+    "REGEXP_REPLACE": "SELECT LENGTH(REGEXP_REPLACE(REPEAT('a', 2000000), '(?=[a]*b)', 'c'))",
     "BENCHMARK": "SELECT BENCHMARK(100000000000, 1 + 1)",
     "joins without a condition": "SELECT COUNT(*) FROM " + ", ".join(f"information_schema.columns c{i}" for i in range(8)),
 }
 ANALYZED = "EXPLAIN ANALYZE SELECT COUNT(*) FROM explained a, explained b, explained c WHERE a.v + b.v + c.v < 0"
+# These have taken minutes: the time is now that of reading the texts once.
+LINEAR = {
+    "LOCATE": "SELECT LOCATE('b', REPEAT('a', 2000000))",
+    "LOCATE of a long text": "SELECT LOCATE(CONCAT(REPEAT('a', 2000000), 'b'), REPEAT('a', 4000000))",
+    "INSTR": "SELECT INSTR(REPEAT('A', 2000000), 'b')",
+    "POSITION": "SELECT POSITION('b' IN REPEAT('a', 2000000) COLLATE utf8mb4_bin)",
+    "REPLACE": "SELECT LENGTH(REPLACE(REPEAT('a', 40000000), CONCAT(REPEAT('a', 20000000), 'b'), 'c'))",
+    "SUBSTRING_INDEX": "SELECT LENGTH(SUBSTRING_INDEX(REPEAT('a', 40000000), CONCAT(REPEAT('a', 20000000), 'b'), 1))",
+    "SUBSTRING_INDEX from the end": "SELECT LENGTH(SUBSTRING_INDEX(REPEAT('ab', 4000000), 'b', -3000000))",
+    "branches of UNION": "SELECT 1" + " UNION ALL SELECT 1" * 4000,
+}
+# Statements that take long before they run: to be read, bound or planned.
+LONG = {
+    "branches of UNION": "SELECT 1" + " UNION SELECT 1" * 300_000,
+    "a list of IN": f"SELECT 1 IN ({','.join(map(str, range(2, 2_000_000)))})",
+    "values of INSERT": f"INSERT INTO nowhere.t VALUES {','.join(['(1)'] * 2_000_000)}",
+    "a chain of OR": "SELECT 1 = 2" + " OR 1 = 2" * 2_000_000,
+    "columns": "SELECT " + ",".join(["1+1"] * 1_000_000),
+}
 WITHIN = 0.1
 # For the client, and for waking the thread; more where the machine is busy.
 SLACK = 0.4
+LINEAR_WITHIN = 5
 
 
 def run(address, report):
-    for name, sql in SLOW.items():
-        with report.case(f"KILL QUERY ends {name}"):
+    address.execute("SET GLOBAL regexp_time_limit = 0")
+    try:
+        for name, sql in SLOW.items():
+            with report.case(f"KILL QUERY ends {name}"):
+                took = killed_after(address, sql)
+                assert took < WITHIN + SLACK, f"{took:.2f} s"
+    finally:
+        address.execute("SET GLOBAL regexp_time_limit = DEFAULT")
+    for name, sql in LINEAR.items():
+        with report.case(f"in one pass: {name}"), address.connect(read_timeout=60) as connection, connection.cursor() as cursor:
+            started = time.monotonic()
+            cursor.execute(sql)
+            cursor.fetchall()
+            took = time.monotonic() - started
+            assert took < LINEAR_WITHIN, f"{took:.2f} s"
+    for name, sql in LONG.items():
+        with report.case(f"KILL QUERY ends what is not run yet: {name}"):
             took = killed_after(address, sql)
             assert is_within(took, WITHIN + SLACK), f"{took:.2f} s"
     explain_analyze(address, report)
+    time_limit(address, report)
     field_list(address, report)
 
 
@@ -63,6 +100,19 @@ def explain_analyze(address, report):
             assert is_within(time.monotonic() - left, 5), "goes on"
             time.sleep(0.1)
     address.execute("DROP DATABASE hangs")
+
+
+def time_limit(address, report):
+    """max_execution_time ends planning, too."""
+    for name in ("branches of UNION", "a list of IN"):
+        with report.case(f"max_execution_time ends {name}"), address.connect(read_timeout=60) as connection, connection.cursor() as cursor:
+            cursor.execute("SET max_execution_time = 1")
+            try:
+                cursor.execute(LONG[name])
+                code = None
+            except pymysql.err.MySQLError as error:
+                code = error.args[0]
+            assert code == 3024, code
 
 
 def killed_after(address, sql, **options):

@@ -14,6 +14,7 @@ use crate::{
 };
 use tidemark_parse::ast::{self, BinaryOp, FunctionCall, Literal, Query, UnaryOp};
 use tidemark_types::error::depth::check_stack;
+use tidemark_types::error::memory::check_memory;
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::{Charset, Collation, Derivation, SqlType, TypeKind, Value};
 
@@ -130,6 +131,7 @@ impl<'a> Binder<'a> {
     /// their frames small: the others stand in [`Binder::other`].
     pub fn bind(&self, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
         check_stack()?;
+        check_memory()?;
         match e {
             ast::Expr::Binary { op, left, right } => self.binary(*op, left, right, scope, hooks),
             ast::Expr::Chain { first, rest } => self.chain(first, rest, scope, hooks),

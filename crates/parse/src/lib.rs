@@ -87,6 +87,7 @@ use lexer::{Lexer, TokenKind, syntax_error};
 use parser::Parser;
 use tidemark_types::SqlMode;
 use tidemark_types::error::Result;
+use tidemark_types::error::interrupt::shielded;
 
 /// One parsed statement of a text that may hold several.
 #[derive(Debug)]
@@ -154,7 +155,8 @@ pub fn parse_shape(
 /// A single expression: defaults and checks that the dictionary keeps as text. They are printed in one form, whatever the
 /// SQL mode was, and so read back in one mode.
 pub fn parse_expression(text: &str) -> Result<ast::Expr> {
-    expression_in(text, SqlMode::DEFAULT)
+    // A definition that is there must not look as if it were broken.
+    shielded(|| expression_in(text, SqlMode::DEFAULT))
 }
 
 /// A view's query as the dictionary keeps it: printed in one form, whatever the SQL mode was, and so read back in one mode.

@@ -57,6 +57,9 @@ impl<'a> Parser<'a> {
         loop {
             let token = lexer.token()?;
             tokens.push(token);
+            if tokens.len() % 1024 == 0 {
+                check_memory()?;
+            }
             if matches!(token.kind, TokenKind::End | TokenKind::Op(Op::Semicolon)) {
                 break;
             }

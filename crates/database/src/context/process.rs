@@ -356,6 +356,12 @@ impl Process {
         Arc::clone(&self.interrupt)
     }
 
+    /// The same, for a look.
+    #[inline]
+    pub fn interrupt_ref(&self) -> &Arc<Interrupt> {
+        &self.interrupt
+    }
+
     /// Killed for good.
     #[inline]
     pub fn is_killed(&self) -> bool {

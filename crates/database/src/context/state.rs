@@ -303,8 +303,9 @@ impl SessionState {
         flags
     }
 
-    /// What is taken of memory from now on is the next statement's.
+    /// What is taken of memory from now on is the next statement's, and what interrupts the session ends it.
     pub fn begin_memory(&self) {
+        crate::error::interrupt::watch(self.process.interrupt_ref());
         tidemark_memory::begin_statement(self.settings.statement_memory);
     }
 

@@ -5,6 +5,7 @@ use super::group::BlockHooks;
 use super::{Destination, Origin, OutputColumn, Planner, QueryBody, QueryPlan, SetBranch};
 use crate::accounts::Privileges;
 use crate::error::depth::check_stack;
+use crate::error::interrupt::check_interrupt;
 use crate::error::{Result, SqlError};
 use crate::expr::digits::Asked;
 use crate::expr::{DefaultOf, Expr, Node, Scope, build, check_comparable};
@@ -54,9 +55,7 @@ impl Planner<'_> {
     /// Plans a query inside another: what belongs to the one around it is put aside.
     pub(super) fn nested(&mut self, plan: impl FnOnce(&mut Self) -> Result<QueryPlan>) -> Result<QueryPlan> {
         check_stack()?;
-        if self.state.process.is_interrupted() {
-            return Err(SqlError::interrupted());
-        }
+        check_interrupt()?;
         let (locks, keyed) = (self.locks.clone(), std::mem::take(&mut self.keyed));
         let null_extended = std::mem::take(&mut self.null_extended);
         let planned = plan(self);
@@ -385,17 +384,23 @@ impl QueryPlan {
 /// stays the same, but ends one that has left out equal rows before UNION ALL, and INTERSECT ALL after each operand.
 fn own_part(rest: &[ast::SetOperand]) -> usize {
     let mut start = 0;
-    for at in 1..rest.len() {
-        let (before, next) = (&rest[start..at], &rest[at]);
+    // Of the operands from `start` to the one that is looked at.
+    let (mut op, mut any_distinct) = match rest.first() {
+        Some(first) => (first.op, !first.all),
+        None => return 0,
+    };
+    for (at, next) in rest.iter().enumerate().skip(1) {
         let ends = match next.op {
-            op if op != before[0].op => true,
-            ast::SetOp::Union => next.all && before.iter().any(|operand| !operand.all),
-            ast::SetOp::Intersect => next.all && before.iter().all(|operand| operand.all),
+            next_op if next_op != op => true,
+            ast::SetOp::Union => next.all && any_distinct,
+            ast::SetOp::Intersect => next.all && !any_distinct,
             ast::SetOp::Except => false,
         };
         if ends {
             start = at;
+            (op, any_distinct) = (next.op, false);
         }
+        any_distinct |= !next.all;
     }
     start
 }

@@ -97,9 +97,13 @@ impl Session {
         self.measure.kind.set(Some(command));
         failpoint::reach("plan");
         self.state.stage(Stage::Optimizing);
+        // What is planned may be large, and its constant subqueries run.
+        let alarm = matches!(statement, Statement::Query(_))
+            .then(|| self.alarm())
+            .flatten();
+        let planned = self.in_time(alarm, plan(statement, &self.state, params));
         Ok(ReadyPlan {
-            plan: plan(statement, &self.state, params)
-                .map_err(|error| self.read_only_first(statement, error))?,
+            plan: planned.map_err(|error| self.read_only_first(statement, error))?,
             epoch,
             temporary_at,
             allowed_at,
@@ -204,12 +208,10 @@ impl Session {
         }
         self.state.process.counters.add_command(ready.command);
         self.state.stage(Stage::Executing);
-        let limit_ms = self.state.settings.max_execution_time_ms;
-        let alarm = (limit_ms > 0 && plan.is_query()).then(|| {
-            let timer = &self.state.database.statement_timer;
+        let alarm = plan.is_query().then(|| self.alarm()).flatten();
+        if alarm.is_some() {
             self.state.count(Counter::MaxExecutionTimeSet, 1);
-            timer.start(&self.state.process, Duration::from_millis(limit_ms))
-        });
+        }
         // Until it has run to its end, nothing is sent by which it would be noticed that nobody reads on.
         let timer = &self.state.database.statement_timer;
         let _watch = plan
@@ -309,6 +311,16 @@ impl Session {
                 })
             }
         }
+    }
+
+    /// The alarm of `max_execution_time`, which bounds planning and execution each; `None` without a limit.
+    #[inline]
+    fn alarm(&self) -> Option<Alarm> {
+        let limit_ms = self.state.settings.max_execution_time_ms;
+        (limit_ms > 0).then(|| {
+            let timer = &self.state.database.statement_timer;
+            timer.start(&self.state.process, Duration::from_millis(limit_ms))
+        })
     }
 
     /// An interruption by `max_execution_time` has an error of its own.

@@ -4,6 +4,7 @@
 //! each row, each node of a tree or each element, and [`reserve_memory`] before it makes one large text. Sorts, groups and
 //! joins put their rows aside long before (`exec::spill` in the SQL crate); these limits are for everything else.
 
+use super::interrupt::check_interrupt;
 use super::{Result, SqlError, er};
 use tidemark_memory::Exceeded;
 
@@ -12,10 +13,12 @@ pub use tidemark_memory::Reservation;
 /// Texts shorter than this are made without asking.
 pub const RESERVED_FROM: usize = 256 << 10;
 
-/// Error 3170 if the running statement has taken more memory than it may, or than all have.
+/// Error 3170 if the running statement has taken more memory than it may, or than all have. Asked wherever work grows with a client's
+/// data, and so error 1317, too, if the statement is [to end](super::interrupt).
 #[inline]
 pub fn check_memory() -> Result<()> {
-    Ok(tidemark_memory::check()?)
+    tidemark_memory::check()?;
+    check_interrupt()
 }
 
 /// Error 3170 if there is no room for a text of so many bytes. What is returned is to be dropped once the text is there.

@@ -3,9 +3,10 @@
 //! Applications match on the numbers and sometimes on the texts, so both are MySQL's. Every error that a client
 //! can see is made here, by a constructor named after what happened ([`texts`]); the rest of the crate never spells a
 //! number. [`numbers`] alone knows which SQLSTATE belongs to which number. [`depth`]: how deep a statement may nest;
-//! [`memory`]: how much it may take; [`views`]: errors about views.
+//! [`memory`]: how much it may take; [`interrupt`]: whether it is to end; [`views`]: errors about views.
 
 pub mod depth;
+pub mod interrupt;
 pub mod memory;
 mod names;
 mod numbers;

@@ -7,6 +7,7 @@ use super::{Contexts, collation_of};
 use crate::context::SessionState;
 use crate::ddl::view::ViewBody;
 use crate::dictionary::{ColumnDef, ColumnDefault, TableDef, ViewDef, names_equal};
+use crate::error::interrupt::shielded;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, NoSubqueries, Node};
 use crate::parse::ast::{CheckOption, CreateView, Query, QueryBody as WrittenBody, TableRef, ViewAlgorithm};
@@ -78,8 +79,11 @@ pub fn view_body(state: &SessionState, create: &CreateView, definer: (String, St
 /// What has become of a view whose tables have changed; `None`: nothing that is stored.
 pub fn refreshed(state: &SessionState, table: &TableDef, view: &ViewDef) -> Option<ViewBody> {
     let _rights = state.act_unrestricted();
-    let query = parse_query(&view.text).ok()?;
-    let made = make(state, &query, &view.names, collation_of(view)).ok();
+    // A statement that ends here says nothing of the view.
+    let made = shielded(|| {
+        let query = parse_query(&view.text).ok()?;
+        Some(make(state, &query, &view.names, collation_of(view)).ok())
+    })?;
     let valid = made.is_some();
     let columns = made.map_or(Vec::new(), |made| made.columns);
     let alike = |(new, old): (&ColumnDef, &ColumnDef)| new.name == old.name && new.ty == old.ty;

@@ -17,6 +17,9 @@
 //! sum stays right: so limits of the process are compared with the sum, and limits of a statement with what its thread's
 //! count rose by since it began, a time too short to stray far. What a thread had not told is told when it ends.
 //!
+//! What a session keeps between its statements is held against the same numbers ([`hold`], `session`), and memory that the system refuses
+//! does not end the process at once (`emergency`).
+//!
 //! Not counted are mapped files, stacks, and the buffer pool, which is one mapping of a fixed size.
 //!
 //! ```
@@ -35,11 +38,14 @@
 //! # }
 //! ```
 
+mod emergency;
 mod marks;
+mod session;
 mod threads;
 
 use marks::Marks;
 pub use marks::Used;
+pub use session::{HELD_FREELY, SessionMemory, begin_session, held_bytes, hold};
 pub use threads::thread_used;
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -148,12 +154,24 @@ fn tell(thread: &Thread) {
     threads::show(thread.place.get(), used);
 }
 
+/// Allocates, and once more for each time that [giving way](emergency::give_way) helps.
+#[inline]
+fn try_again(bytes: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
+    let mut block = allocate();
+    let mut tries = 0;
+    while block.is_null() && emergency::give_way(bytes, tries) {
+        block = allocate();
+        tries += 1;
+    }
+    block
+}
+
 // SAFETY: every call is handed on to the system's allocator as it is; the counting between neither allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's contract is the system's.
-        let block = unsafe { System.alloc(layout) };
+        let block = try_again(layout.size(), || unsafe { System.alloc(layout) });
         if !block.is_null() {
             count(block_bytes(layout.size()));
         }
@@ -163,7 +181,7 @@ unsafe impl GlobalAlloc for Counting {
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
-        let block = unsafe { System.alloc_zeroed(layout) };
+        let block = try_again(layout.size(), || unsafe { System.alloc_zeroed(layout) });
         if !block.is_null() {
             count(block_bytes(layout.size()));
         }
@@ -180,7 +198,7 @@ unsafe impl GlobalAlloc for Counting {
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, len: usize) -> *mut u8 {
         // SAFETY: as above.
-        let moved = unsafe { System.realloc(block, layout, len) };
+        let moved = try_again(len, || unsafe { System.realloc(block, layout, len) });
         if !moved.is_null() {
             count(block_bytes(len) - block_bytes(layout.size()));
         }
@@ -196,9 +214,10 @@ pub fn give_back_what_is_freed() {
         libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_FROM);
         libc::mallopt(libc::M_TRIM_THRESHOLD, TRIMMED_FROM);
     }
+    emergency::arm();
 }
 
-/// The memory that the machine has, or that the control group allows the process, if that is less.
+/// The memory that the machine has, or that the control group or the limit of its addresses allows the process, if that is less.
 pub fn machine_bytes() -> u64 {
     // SAFETY: asks for two numbers.
     let (pages, page) = unsafe {
@@ -219,7 +238,7 @@ pub fn machine_bytes() -> u64 {
     let allowed = files
         .iter()
         .filter_map(|file| std::fs::read_to_string(file).ok()?.trim().parse().ok());
-    allowed.fold(of_machine, u64::min)
+    allowed.fold(of_machine.min(emergency::address_limit()), u64::min)
 }
 
 /// Has what this thread took counted to the last byte when it ends, and [shown](thread_used) to others until then. Threads of which
@@ -354,11 +373,26 @@ pub fn reserve(bytes: u64) -> Result<Reservation, Exceeded> {
     if u64::try_from(before.saturating_add(wanted)).unwrap_or(0) > PROCESS_LIMIT.load(Ordering::Relaxed) {
         return Err(Exceeded(process_limit()));
     }
+    if emergency::is_starved() || !emergency::has_room(bytes) {
+        return Err(refused_by_the_system());
+    }
     Ok(reservation)
+}
+
+/// The system gives no more, whatever the limits say.
+#[cold]
+fn refused_by_the_system() -> Exceeded {
+    Exceeded(Limit {
+        bytes: process_bytes(),
+        name: "memory of the system",
+    })
 }
 
 /// Statements that have taken less than this are not made to pay for what others took.
 const SPARED: u64 = 1 << 20;
+
+/// The same of statements of a session that holds more than its share.
+const SPARED_LEAST: u64 = 32 << 10;
 
 thread_local! {
     /// The thread's count when its statement began, and the statement's limit.
@@ -411,8 +445,20 @@ pub fn check() -> Result<(), Exceeded> {
     if taken > limit.bytes {
         return Err(Exceeded(limit));
     }
-    if taken > SPARED && process_bytes() > PROCESS_LIMIT.load(Ordering::Relaxed) {
-        return Err(Exceeded(process_limit()));
+    if taken > SPARED_LEAST && process_bytes() > PROCESS_LIMIT.load(Ordering::Relaxed) {
+        return check_share(taken);
+    }
+    if taken > SPARED && emergency::is_starved() {
+        return Err(refused_by_the_system());
     }
     Ok(())
+}
+
+/// The process has more than its limit: true for statements that have taken little, of sessions that hold no more than their share.
+#[cold]
+fn check_share(taken: u64) -> Result<(), Exceeded> {
+    match taken > SPARED || held_bytes() > session::fair_share() {
+        true => Err(Exceeded(process_limit())),
+        false => Ok(()),
+    }
 }

@@ -33,6 +33,8 @@ const RESET_CONNECTION: u8 = 0x1f;
 
 /// The flag of COM_STMT_EXECUTE that asks for a cursor.
 const CURSOR_READ_ONLY: u8 = 1;
+/// Values of commands longer than this are not kept for their memory.
+const VALUES_KEPT_MAX: usize = 64 << 10;
 /// Says that the number of values is there although the statement has no parameters.
 const COUNT_IS_THERE: u8 = 8;
 
@@ -202,6 +204,7 @@ impl Commands {
             true => Some(attributes::count(&mut fields)?),
             false => None,
         };
+        let is_large = body.len() > VALUES_KEPT_MAX || statement.has_long_data();
         let read = statement.read(&mut fields, count, client, &mut self.received);
         statement.forget_long_data();
         statement.cursor = None;
@@ -210,7 +213,11 @@ impl Commands {
         if flags & CURSOR_READ_ONLY != 0 {
             return self.execute_with_cursor(id, channel, session);
         }
-        session.execute(id, &self.received.values, &mut BinaryResults::new(channel))
+        let done = session.execute(id, &self.received.values, &mut BinaryResults::new(channel));
+        if is_large {
+            self.received.values = Vec::new();
+        }
+        done
     }
 
     #[cold]
@@ -224,6 +231,7 @@ impl Commands {
         let len_max = CURSOR_LEN_MAX.min(CURSORS_LEN_MAX.saturating_sub(kept));
         let mut results = BinaryResults::for_cursor(channel, len_max);
         let done = session.execute(id, &self.received.values, &mut results);
+        self.received.values = Vec::new();
         let cursor = results.into_cursor(done)?;
         if let Some(statement) = self.statements.get_mut(&id) {
             statement.cursor = cursor;

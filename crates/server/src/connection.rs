@@ -75,6 +75,7 @@ impl From<ReadError> for End {
             ReadError::Idle => End::Told(errors::idle_too_long()),
             ReadError::Truncated => End::Told(errors::read_interrupted()),
             ReadError::TooLarge { .. } => End::Told(errors::packet_too_large()),
+            ReadError::NoMemory { .. } => End::Told(errors::out_of_memory()),
             ReadError::OutOfOrder => End::Told(errors::packets_out_of_order()),
             ReadError::Io(e) => End::Failed(e),
         }
@@ -100,6 +101,7 @@ impl From<Failure> for End {
 
 /// Serves a client until it leaves; its slot is free again after that.
 pub fn serve(shared: &Arc<Shared>, peer: Peer, mut slot: ConnectionSlot) {
+    let _memory = tidemark_memory::begin_session();
     let transport = match Transport::new(peer.socket.clone(), shared.patience_at_login()) {
         Ok(transport) => transport,
         Err(e) => return log::debug!("connection {}: {e}", peer.connection_id),
@@ -322,16 +324,18 @@ impl Connection {
                 Ok(packet) => packet,
                 Err(_) if session.is_killed() => return Err(End::Gone),
                 Err(ReadError::TooLarge { remaining }) => {
-                    let error = errors::packet_too_large();
-                    self.channel.error(&error);
-                    self.channel.send()?;
-                    self.input.skip(&mut self.channel.transport, remaining)?;
-                    return Err(End::Gone);
+                    return self.refuse_packet(&errors::packet_too_large(), remaining);
+                }
+                Err(ReadError::NoMemory { remaining }) => {
+                    return self.refuse_packet(&errors::out_of_memory(), remaining);
                 }
                 Err(e) => return Err(e.into()),
             };
             session.arrived_at(self.channel.transport.waits.moment.take());
             let next = if packet.first() == Some(&CHANGE_USER) {
+                if packet.len() > AUTH_PACKET_LEN_MAX {
+                    return Err(End::Told(errors::malformed_packet()));
+                }
                 let packet = packet.to_vec();
                 self.change_user(&packet[1..], session)?;
                 Next::Command
@@ -351,6 +355,14 @@ impl Connection {
                 return Err(End::Gone);
             }
         }
+    }
+
+    /// Says why a packet is not taken, and reads the rest of it, so that its sender gets to read that.
+    fn refuse_packet(&mut self, error: &SqlError, remaining: u64) -> Result<(), End> {
+        self.channel.error(error);
+        self.channel.send()?;
+        self.input.skip(&mut self.channel.transport, remaining)?;
+        Err(End::Gone)
     }
 
     fn count_traffic(&mut self, session: &Session) {

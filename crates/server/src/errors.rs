@@ -77,6 +77,15 @@ pub fn packet_too_large() -> SqlError {
     )
 }
 
+pub fn out_of_memory() -> SqlError {
+    error(
+        1041,
+        b"HY000",
+        "Out of memory; check if mysqld or some other process uses all available memory; if not, you may have to use 'ulimit' to \
+         allow mysqld to use more memory or you can add more swap space",
+    )
+}
+
 pub fn packets_out_of_order() -> SqlError {
     error(1156, b"08S01", "Got packets out of order")
 }

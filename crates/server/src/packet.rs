@@ -17,8 +17,8 @@ use std::io::{self, Read};
 pub const PIECE_LEN_MAX: usize = 0xff_ffff;
 pub const HEADER_LEN: usize = 4;
 const INPUT_LEN: usize = 16 << 10;
-/// Buffers that a large packet has made larger than this are given back.
-const KEPT_LEN_MAX: usize = 1 << 20;
+/// Buffers that a large packet has made larger than this are given back: each of hundreds of idle clients could keep as much.
+const KEPT_LEN_MAX: usize = 128 << 10;
 
 /// Why there is no packet.
 #[derive(Debug)]
@@ -33,8 +33,18 @@ pub enum ReadError {
     TooLarge {
         remaining: u64,
     },
+    /// There is no memory for it. Holds what remains of it on the wire.
+    NoMemory {
+        remaining: u64,
+    },
     OutOfOrder,
     Io(io::Error),
+}
+
+/// Makes room for so many bytes more; false if the session may not hold them, or the system has none.
+fn grows(buffer: &mut Vec<u8>, more: usize) -> bool {
+    buffer.capacity() - buffer.len() >= more
+        || tidemark_memory::hold(more as u64).is_ok() && buffer.try_reserve(more).is_ok()
 }
 
 /// What [`Input`] reads from: a stream that can be told how long to wait.
@@ -137,6 +147,10 @@ impl Input {
         self.assembled.clear();
         loop {
             let payload = self.piece(source, len)?;
+            if !grows(&mut self.assembled, len) {
+                self.assembled = Vec::new();
+                return Err(ReadError::NoMemory { remaining: 0 });
+            }
             self.assembled.extend_from_slice(&self.buffer[payload]);
             if len < PIECE_LEN_MAX {
                 return Ok(&self.assembled);
@@ -199,7 +213,13 @@ impl Input {
         }
         if self.end == self.buffer.len() {
             let grown = (self.buffer.len() * 2).min(wanted.max(INPUT_LEN));
-            self.buffer.resize(grown.max(self.end + 1), 0);
+            let grown = grown.max(self.end + 1);
+            if !grows(&mut self.buffer, grown - self.end) {
+                return Err(ReadError::NoMemory {
+                    remaining: wanted as u64,
+                });
+            }
+            self.buffer.resize(grown, 0);
         }
         let expected = if between {
             source.expect_command()

@@ -47,7 +47,8 @@ pub struct Statement {
     types: Vec<[u8; 2]>,
     /// By parameter; empty while none has come.
     long_data: Vec<Option<Vec<u8>>>,
-    long_data_too_large: bool,
+    /// Why what came ahead cannot be had.
+    long_data_error: Option<SqlError>,
     /// The rows that wait to be fetched.
     pub cursor: Option<Cursor>,
 }
@@ -65,22 +66,44 @@ impl Statement {
         if param >= self.param_count {
             return;
         }
-        self.long_data.resize(self.param_count, None);
+        if self.long_data_error.is_some() {
+            return;
+        }
+        if let Err(error) = self.keep_long_data(param, piece, len_max) {
+            self.long_data = Vec::new();
+            self.long_data_error = Some(error);
+        }
+    }
+
+    fn keep_long_data(&mut self, param: usize, piece: &[u8], len_max: usize) -> Result<(), SqlError> {
+        if self.long_data.is_empty() {
+            let slots = self.param_count * size_of::<Option<Vec<u8>>>();
+            tidemark_memory::hold(slots as u64)?;
+            self.long_data.resize(self.param_count, None);
+        }
         // Of all parameters together, or a statement of many could keep any amount.
         let kept: usize = self.long_data.iter().flatten().map(Vec::len).sum();
         if kept + piece.len() > len_max {
-            self.long_data_too_large = true;
-        } else {
-            self.long_data[param]
-                .get_or_insert_default()
-                .extend_from_slice(piece);
+            return Err(errors::long_data_too_large());
         }
+        let value = self.long_data[param].get_or_insert_default();
+        tidemark_memory::hold(piece.len() as u64)?;
+        value
+            .try_reserve(piece.len())
+            .map_err(|_| errors::out_of_memory())?;
+        value.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// True if a value came ahead.
+    pub fn has_long_data(&self) -> bool {
+        !self.long_data.is_empty()
     }
 
     /// COM_STMT_RESET, and the end of every execution.
     pub fn forget_long_data(&mut self) {
-        self.long_data.clear();
-        self.long_data_too_large = false;
+        self.long_data = Vec::new();
+        self.long_data_error = None;
     }
 
     /// Whether there is a parameter.
@@ -99,8 +122,8 @@ impl Statement {
     ) -> Result<(), SqlError> {
         let values = &mut received.values;
         values.clear();
-        if self.long_data_too_large {
-            return Err(errors::long_data_too_large());
+        if let Some(error) = self.long_data_error.take() {
+            return Err(error);
         }
         let sent = count.unwrap_or(self.param_count);
         if sent < self.param_count {

@@ -72,6 +72,9 @@ pub struct Process {
     beside: Mutex<Vec<u64>>,
 }
 
+/// A longer text of a statement is not kept for its memory.
+const SHOWN_KEPT_MAX: usize = 64 << 10;
+
 /// What the session is doing.
 pub struct Current {
     pub command: &'static str,
@@ -106,6 +109,25 @@ const FORESEEN_FROM_S: u64 = 3;
 const OPENED_BY_LEN_MAX: usize = 4096;
 
 impl Current {
+    /// Shows a statement's text: the beginning of one for which there is no room twice.
+    fn show(&mut self, text: &[u8]) {
+        self.statement.clear();
+        let is_small = text.len() <= SHOWN_KEPT_MAX;
+        let fits = is_small || tidemark_memory::hold(text.len() as u64).is_ok();
+        let shown = match fits && self.statement.try_reserve(text.len()).is_ok() {
+            true => text.len(),
+            false => text.len().min(SHOWN_KEPT_MAX),
+        };
+        self.statement.extend_from_slice(&text[..shown]);
+    }
+
+    /// A session that waits for its client does not keep a long text.
+    fn give_back(&mut self) {
+        if self.statement.capacity() > SHOWN_KEPT_MAX {
+            self.statement = Vec::new();
+        }
+    }
+
     /// The statement's text as it may be shown: without passwords.
     pub fn text(&self) -> Cow<'_, [u8]> {
         conceal(&self.statement)
@@ -382,8 +404,7 @@ impl Process {
         current.command = command;
         current.since = now;
         current.running = true;
-        current.statement.clear();
-        current.statement.extend_from_slice(statement);
+        current.show(statement);
         current.transaction = current.transactions.open.map(|open| open.id);
         if COUNTED {
             self.counters.approach();
@@ -424,6 +445,7 @@ impl Process {
         let Some((ended, prepared)) = ended else {
             current.end_events(now, over, told);
             current.history.pass_within();
+            current.give_back();
             return self.forget_interrupt();
         };
         if let Some(own) = current.own_transaction(ended.began, over, told) {
@@ -440,6 +462,7 @@ impl Process {
                 self.tell_long(current, told);
             }
         }
+        current.give_back();
         self.forget_interrupt();
     }
 

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::types::{Val, Value};
 use std::collections::HashMap;
-use tidemark_memory::{Exceeded, Limit};
+use tidemark_memory::{Exceeded, Limit, hold};
 
 /// About what a variable takes beside its name and its text.
 const ENTRY_BYTES: u64 = 128;
@@ -52,6 +52,10 @@ impl UserVariables {
         let bytes = self.bytes - old + new;
         if bytes > limit.bytes && new > old {
             return Err(Exceeded(limit).into());
+        }
+        if new > old {
+            // The value is there already, in the statement: what is asked is whether the session may keep it.
+            hold(0)?;
         }
         self.bytes = bytes;
         self.values.insert(name, value);

@@ -94,6 +94,8 @@ impl<'a> DdlContext<'a> {
 
     /// The database of the new table. `None`: IF NOT EXISTS, and there is one of the name, which is noted.
     fn may_create_temporary(&self, create: &CreateTable) -> Result<Option<Arc<SchemaDef>>> {
+        // About what its definition takes; the session keeps it.
+        tidemark_memory::hold(4096 * (1 + create.columns.len() as u64 / 8))?;
         let (schema, name) = self.target(&create.name)?;
         check_table_name(name)?;
         self.state

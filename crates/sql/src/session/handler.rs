@@ -9,6 +9,9 @@ use crate::context::Answer;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::ObjectName;
 
+/// About what an open handler takes.
+const HANDLER_BYTES: u64 = 1024;
+
 impl Session {
     /// Error 1192 under LOCK TABLES.
     pub(super) fn refuse_handler_under_locks(&self) -> Result<()> {
@@ -20,6 +23,7 @@ impl Session {
 
     /// Errors 1066, 1142, 1146, 1192 and 1347.
     pub(super) fn open_handler(&mut self, name: &ObjectName, alias: Option<&str>) -> Result<Answer> {
+        tidemark_memory::hold(HANDLER_BYTES)?;
         self.refuse_handler_under_locks()?;
         self.state.require_in_part_of(Privileges::SELECT, name)?;
         let table = self.state.table(name)?;

@@ -267,6 +267,7 @@ impl Session {
         }
         self.note_view();
         self.end_command();
+        self.plans.give_back();
         self.state.end_memory();
     }
 

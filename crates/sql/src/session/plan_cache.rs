@@ -12,6 +12,11 @@ use std::collections::{HashMap, HashSet};
 
 /// Plans kept by a session. A session that runs more different statements than that starts over.
 const PLANS_MAX: usize = 400;
+/// A statement that has taken more memory than this when it ends is planned again.
+const PLAN_BYTES_MAX: u64 = 1 << 20;
+/// Buffers of statements with more literals, or longer ones, are not kept for their memory.
+const BUFFERS_KEPT_MAX: usize = 4096;
+
 /// The plans, and the shape and literals of the statement at hand; their buffers are used again by the next one.
 #[derive(Default)]
 pub(super) struct PlanCache {
@@ -30,6 +35,15 @@ impl PlanCache {
         self.refused.clear();
     }
 
+    /// Gives back what a large statement has made large.
+    #[inline]
+    pub fn give_back(&mut self) {
+        if self.values.capacity() > BUFFERS_KEPT_MAX || self.shape.key().len() > 16 * BUFFERS_KEPT_MAX {
+            self.values = Vec::new();
+            self.shape = Shape::default();
+        }
+    }
+
     /// The statement at hand is to be planned each time.
     pub fn refuse(&mut self) {
         if self.refused.len() >= PLANS_MAX {
@@ -38,8 +52,12 @@ impl PlanCache {
         self.refused.insert(self.shape.key().into());
     }
 
+    /// Keeps a plan, unless it is so large that a session with many of them would hold more than it may.
     pub fn add(&mut self, plan: ReadyPlan) {
-        if self.plans.len() >= PLANS_MAX {
+        if tidemark_memory::statement_bytes() > PLAN_BYTES_MAX {
+            return;
+        }
+        if self.plans.len() >= PLANS_MAX || tidemark_memory::hold(0).is_err() {
             self.clear();
         }
         self.index.insert(self.shape.key().into(), self.plans.len());

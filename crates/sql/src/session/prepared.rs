@@ -8,6 +8,7 @@ use super::measure::About;
 use super::run::ReadyPlan;
 use super::{Prepared, Session};
 use crate::context::{Answer, Counter, Database, Process, ResultSink, SessionState, command};
+use crate::error::memory::check_memory;
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{PrepareSource, Statement, StatementHints};
@@ -20,6 +21,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tidemark_engine::{COUNTED, Tick};
+use tidemark_memory::hold;
 
 #[derive(Default)]
 pub(super) struct Statements {
@@ -128,6 +130,7 @@ impl Session {
             Statement::Unsupported(what) => return Err(SqlError::not_supported(what)),
             _ => {}
         }
+        hold(sql.len() as u64)?;
         let counted = Counted::new(&self.state.database)?;
         const PARAMS_MAX: usize = 65_535;
         if parsed.param_count > PARAMS_MAX {
@@ -205,6 +208,8 @@ impl Session {
         ready.fresh = prepared.param_count == 0;
         ready.plan.warn_of_deprecated(&self.state);
         prepared.plan = Some(ready);
+        // What is kept is there now: tree, plan and text.
+        hold(0)?;
         Ok(prepared)
     }
 
@@ -334,14 +339,22 @@ impl Session {
         let mut prepared = self.statements.text.remove(&key).ok_or_else(unknown)?;
         let about = prepared.about.clone();
         self.state.process.counters.add_command(command::STMT_EXECUTE);
-        let params: Vec<Value> = using
-            .iter()
-            .map(|variable| self.state.user_variable(variable).unwrap_or(Value::Null))
-            .collect();
-        let result = self.execute_prepared(&mut prepared, &params, more, out);
+        let params = self.values_of(using);
+        let result = params.and_then(|params| self.execute_prepared(&mut prepared, &params, more, out));
         self.statements.text.insert(key, prepared);
         self.measure.is_about(command::EXECUTE_SQL, about);
         result
+    }
+
+    /// The values of user variables. Error 3170 where they are more than may be taken.
+    fn values_of(&self, names: &[String]) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(names.len());
+        for name in names {
+            let value = self.state.user_variable(name).unwrap_or(Value::Null);
+            check_memory()?;
+            values.push(value);
+        }
+        Ok(values)
     }
 
     pub(super) fn deallocate(&mut self, name: &str) -> Result<Answer> {

@@ -7,6 +7,7 @@ use crate::json::{
 };
 use tidemark_types::Collation;
 use tidemark_types::error::er;
+use tidemark_types::error::interrupt::Steps;
 use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
 
 /// Room for the name of a document's type.
@@ -102,7 +103,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         let doc = known!(document(args, 0, "json_contains", ctx)?);
         let candidate = known!(document(args, 1, "json_contains", ctx)?);
         let place = known!(at_path(&doc, args.get(2), ctx)?);
-        Ok(Val::bool(place.contains(&candidate)))
+        Ok(Val::bool(place.contains(&candidate, &mut Steps::default())?))
     }),
     def("json_contains_path", (3, MANY), nullable_int, |args, _, ctx| {
         let doc = known!(document(args, 0, "json_contains_path", ctx)?);

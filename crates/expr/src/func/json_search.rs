@@ -5,6 +5,8 @@ use super::*;
 use crate::json::{json_type, shown, typed_json};
 use crate::like::LikePattern;
 use std::cmp::Ordering;
+use std::collections::HashMap;
+use tidemark_types::error::interrupt::Steps;
 use tidemark_types::json::{Json, is_identifier, quoted};
 use tidemark_types::{Collation, Derivation};
 
@@ -21,7 +23,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("json_overlaps", (2, 2), flag, |args, _, ctx| {
         let a = known!(document(args, 0, "json_overlaps", ctx)?);
         let b = known!(document(args, 1, "json_overlaps", ctx)?);
-        Ok(Val::bool(overlap(&a, &b)))
+        Ok(Val::bool(overlap(&a, &b)?))
     }),
     def(MEMBER_OF, (2, 2), flag, |args, _, ctx| {
         let value = args[0].eval(ctx)?;
@@ -53,15 +55,28 @@ fn elements(doc: &Json) -> &[Json] {
 }
 
 /// Whether two arrays have an element in common, two objects a member, or two others are equal.
-fn overlap(a: &Json, b: &Json) -> bool {
-    match (a, b) {
-        (Json::Object(members), Json::Object(_)) => members
+fn overlap(a: &Json, b: &Json) -> Result<bool> {
+    let mut steps = Steps::default();
+    if let (Json::Object(members), Json::Object(others)) = (a, b) {
+        let others: HashMap<&str, &Json> = others
             .iter()
-            .any(|(name, value)| b.member(name).is_some_and(|other| same(value, other))),
-        _ => elements(a)
-            .iter()
-            .any(|one| elements(b).iter().any(|other| same(one, other))),
+            .map(|(name, value)| (name.as_str(), value))
+            .collect();
+        let shared = |(name, value): &(String, Json)| {
+            let other = others.get(name.as_str());
+            other.is_some_and(|other| same(value, other))
+        };
+        return Ok(members.iter().any(shared));
     }
+    for one in elements(a) {
+        for other in elements(b) {
+            steps.step()?;
+            if same(one, other) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The paths of the strings that are like a pattern: the first, as a string, or all, as an array if there are several.

@@ -60,6 +60,25 @@ pub fn check_interrupt() -> Result<()> {
     }
 }
 
+/// Counts the steps of work on a value, and asks now and then.
+#[derive(Debug, Default)]
+pub struct Steps(u32);
+
+impl Steps {
+    const BETWEEN: u32 = 1 << 12;
+
+    /// Error 1317 if the running statement is to end.
+    #[inline]
+    pub fn step(&mut self) -> Result<()> {
+        self.0 += 1;
+        if self.0 < Steps::BETWEEN {
+            return Ok(());
+        }
+        self.0 = 0;
+        check_interrupt()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

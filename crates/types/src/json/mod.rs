@@ -16,7 +16,10 @@ mod path;
 pub use marks::shown_text;
 pub use path::{Index, PathStep, find, has_wildcard, is_identifier, parse_path};
 
+use crate::error::Result as SqlResult;
+use crate::error::interrupt::Steps;
 use crate::{Date, DateTime, Time};
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 use std::fmt::{self, Write};
 
@@ -98,12 +101,21 @@ impl Json {
     }
 
     /// An object of these members; the last of equal names counts.
-    pub fn object(members: Vec<(String, Json)>) -> Json {
+    pub fn object(mut members: Vec<(String, Json)>) -> Json {
+        let is_sorted = members.windows(2).all(|pair| {
+            let [(a, _), (b, _)] = pair else { return true };
+            (a.len(), a.as_str()) < (b.len(), b.as_str())
+        });
+        if is_sorted {
+            return Json::Object(members);
+        }
+        // Stable: of equal names the last stays behind the others.
+        members.sort_by(|(a, _), (b, _)| (a.len(), a.as_str()).cmp(&(b.len(), b.as_str())));
         let mut out: Vec<(String, Json)> = Vec::with_capacity(members.len());
-        for (name, value) in members {
-            match out.binary_search_by(|(n, _)| (n.len(), n.as_str()).cmp(&(name.len(), &name))) {
-                Ok(at) => out[at].1 = value,
-                Err(at) => out.insert(at, (name, value)),
+        for member in members {
+            match out.last_mut() {
+                Some(last) if last.0 == member.0 => *last = member,
+                _ => out.push(member),
             }
         }
         Json::Object(out)
@@ -192,17 +204,45 @@ impl Json {
         }
     }
 
-    /// `JSON_CONTAINS`: every part of the candidate is somewhere in this.
-    pub fn contains(&self, candidate: &Json) -> bool {
+    /// `JSON_CONTAINS`: every part of the candidate is somewhere in this. Error 1317 if the statement is to end.
+    pub fn contains(&self, candidate: &Json, steps: &mut Steps) -> SqlResult<bool> {
+        steps.step()?;
         match (self, candidate) {
             (Json::Array(list), Json::Array(wanted)) => {
-                wanted.iter().all(|w| list.iter().any(|v| v.contains(w)))
+                for wanted in wanted {
+                    if !any_contains(list, wanted, steps)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
             }
-            (Json::Array(list), wanted) => list.iter().any(|v| v.contains(wanted)),
-            (Json::Object(_), Json::Object(wanted)) => wanted
-                .iter()
-                .all(|(name, w)| self.member(name).is_some_and(|v| v.contains(w))),
-            _ => self.compare(candidate).is_eq(),
+            (Json::Array(list), wanted) => any_contains(list, wanted, steps),
+            (Json::Object(_), Json::Object(wanted)) if wanted.len() <= FEW => {
+                for (name, wanted) in wanted {
+                    let has = match self.member(name) {
+                        Some(member) => member.contains(wanted, steps)?,
+                        None => false,
+                    };
+                    if !has {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            (Json::Object(members), Json::Object(wanted)) => {
+                let members: HashMap<&str, &Json> = members.iter().map(|(n, v)| (n.as_str(), v)).collect();
+                for (name, wanted) in wanted {
+                    let has = match members.get(name.as_str()) {
+                        Some(member) => member.contains(wanted, steps)?,
+                        None => false,
+                    };
+                    if !has {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            _ => Ok(self.compare(candidate).is_eq()),
         }
     }
 
@@ -212,34 +252,33 @@ impl Json {
             return patch;
         };
         let mut members = match self {
-            Json::Object(members) => members,
-            _ => Vec::new(),
+            Json::Object(members) => by_name(members),
+            _ => BTreeMap::new(),
         };
         for (name, change) in changes {
-            let at = members.iter().position(|(n, _)| *n == name);
-            let old = at.map_or(Json::Null, |at| members.remove(at).1);
+            let key = (name.len(), name);
+            let old = members.remove(&key).unwrap_or(Json::Null);
             if change != Json::Null {
-                members.push((name, old.merge_patch(change)));
+                members.insert(key, old.merge_patch(change));
             }
         }
-        Json::object(members)
+        of_names(members)
     }
 
     /// Arrays are joined, objects united, scalars become arrays.
     pub fn merge_preserve(self, other: Json) -> Json {
         match (self, other) {
             (Json::Object(a), Json::Object(b)) => {
-                let mut members = a;
+                let mut members = by_name(a);
                 for (name, value) in b {
-                    match members.iter().position(|(n, _)| *n == name) {
-                        Some(at) => {
-                            let (_, old) = members.remove(at);
-                            members.push((name, old.merge_preserve(value)));
-                        }
-                        None => members.push((name, value)),
-                    }
+                    let key = (name.len(), name);
+                    let merged = match members.remove(&key) {
+                        Some(old) => old.merge_preserve(value),
+                        None => value,
+                    };
+                    members.insert(key, merged);
                 }
-                Json::object(members)
+                of_names(members)
             }
             (a, b) => {
                 let list = |v| if let Json::Array(list) = v { list } else { vec![v] };
@@ -249,6 +288,31 @@ impl Json {
             }
         }
     }
+}
+
+/// So many members are looked for one after the other.
+const FEW: usize = 8;
+
+fn any_contains(list: &[Json], wanted: &Json, steps: &mut Steps) -> SqlResult<bool> {
+    for value in list {
+        if value.contains(wanted, steps)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Members in the order of a document's normal form, to be found by name.
+fn by_name(members: Vec<(String, Json)>) -> BTreeMap<(usize, String), Json> {
+    let keyed = members
+        .into_iter()
+        .map(|(name, value)| ((name.len(), name), value));
+    keyed.collect()
+}
+
+fn of_names(members: BTreeMap<(usize, String), Json>) -> Json {
+    let members = members.into_iter().map(|((_, name), value)| (name, value));
+    Json::Object(members.collect())
 }
 
 struct Reader<'a> {

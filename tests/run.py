@@ -164,6 +164,7 @@ SUITES = {
     "monitoring": program("monitoring/run.py", "monitoring"),
     "oracle": program("oracle/run.py", full="--seeds 60", quick="--seeds 15"),
     "planner": program("planner/run.py"),
+    "sargable": program("planner/sargable.py"),
     "clients": program("clients/run.py", "mariadb"),
     "drivers": program("drivers/run.py", "go", "java", "node"),
     "frameworks": program("frameworks/run.py", "mariadb", "go", full="--short", quick="--short"),

@@ -4,6 +4,7 @@ use super::env::{Env, EvalCtx};
 use super::json::value_json;
 use super::node::{CmpOp, Expr, InSet, Node};
 use std::cmp::Ordering;
+use tidemark_types::convert::plain_number;
 use tidemark_types::error::Result;
 use tidemark_types::{CmpKind, Decimal, Val};
 
@@ -54,15 +55,6 @@ pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Opti
             _ => Some(a.to_int(env)?.cmp(&b.to_int(env)?)),
         },
     })
-}
-
-/// The number that a text is, if it is wholly one: digits, a sign, a point.
-pub(crate) fn plain_number(text: &[u8]) -> Option<Decimal> {
-    let plain = |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b'.');
-    let text = std::str::from_utf8(text)
-        .ok()
-        .filter(|_| text.iter().all(plain))?;
-    Decimal::parse(text)
 }
 
 fn exact_number(value: &Val) -> Option<Decimal> {

@@ -55,10 +55,16 @@ impl LikePattern {
         LikePattern { parts, collation }
     }
 
-    /// The text every match begins with: what a range of an index can use.
-    pub fn prefix(&self) -> String {
-        let literal = |p: &Part| if let Part::Char(c) = p { Some(*c) } else { None };
-        self.parts.iter().map_while(literal).collect()
+    /// What every match begins with, character by character, and whether that is all of it: what a range of an index can use.
+    pub fn head(&self) -> (Vec<u8>, bool) {
+        let literal = |part: &Part| if let Part::Char(c) = part { Some(*c) } else { None };
+        let chars = self.parts.iter().map_while(literal);
+        let count = chars.clone().count();
+        let head = match self.collation.is_binary() {
+            true => chars.map(|c| c as u8).collect(),
+            false => chars.collect::<String>().into_bytes(),
+        };
+        (head, count == self.parts.len())
     }
 
     /// Whether the whole text matches.
@@ -223,6 +229,6 @@ mod tests {
     #[test]
     fn prefixes_for_the_index() {
         let p = LikePattern::new(b"ab\\%c%", Some('\\'), Collation::DEFAULT);
-        assert_eq!(p.prefix(), "ab%c");
+        assert_eq!(p.head(), (b"ab%c".to_vec(), false));
     }
 }

@@ -465,6 +465,15 @@ fn with_fraction(number: i64, micros: i64, fsp: u8) -> Decimal {
     Decimal::new(number as i128 * 1_000_000 + micros as i128, 6).truncate(fsp)
 }
 
+/// The number that a text is, if it is wholly one: digits, a sign, a point.
+pub fn plain_number(text: &[u8]) -> Option<Decimal> {
+    let plain = |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b'.');
+    let text = std::str::from_utf8(text)
+        .ok()
+        .filter(|_| text.iter().all(plain))?;
+    Decimal::parse(text)
+}
+
 /// The statement's date in the session's zone.
 pub fn today(env: &Conversion) -> Date {
     env.time_zone.local(env.now_micros, 0).date

@@ -44,6 +44,7 @@ pub mod convert;
 pub mod decimal;
 pub mod error;
 pub mod json;
+pub mod key_bound;
 pub mod meta;
 pub mod sort;
 pub mod sql_mode;

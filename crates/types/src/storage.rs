@@ -5,9 +5,8 @@
 //! duration in microseconds; DECIMAL as its fixed memcomparable form; text under its collation's sort keys. Text and
 //! binary strings are lent to and from the page without a copy.
 
-use super::CmpKind;
-use super::temporal::TIME_MAX_MICROS;
-use super::{DateTime, Decimal, SqlType, Time, TimeZone, TypeKind, Val, Value};
+use super::key_bound::{TIMESTAMP_END_MICROS, TIMESTAMP_MIN_MICROS};
+use super::{DateTime, SqlType, TimeZone, TypeKind, Val};
 use std::borrow::Cow;
 use tidemark_engine::{ColumnType, Datum, Element};
 
@@ -159,80 +158,6 @@ fn store_timestamp(local: DateTime, zone: &TimeZone) -> i64 {
     if local.is_zero() { 0 } else { zone.instant(local) }
 }
 
-/// How a constant fares as a bound of an index on a column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum KeyBound {
-    /// Stored exactly as this: `=`, ranges and order mean the same on the index. (ENUM and SET: `=` only.)
-    Exact(Value),
-    /// Lies between possible values; this is the greatest possible one below it (`None`: below all). `=` finds nothing.
-    Between(Option<Value>),
-    /// The column must be converted row by row: no use for the index.
-    Unusable,
-}
-
-/// The column's form of a value that it is compared with as `kind` says. The value is not NULL: nothing equals that.
-pub fn key_bound(value: &Val, kind: CmpKind, column: &SqlType, zone: &TimeZone) -> KeyBound {
-    match kind {
-        // An element, which has the array's type.
-        _ if column.array => KeyBound::Exact(value.clone().into_owned()),
-        CmpKind::Int | CmpKind::Decimal | CmpKind::Double | CmpKind::Number if column.is_integer() => {
-            int_bound(value, column)
-        }
-        CmpKind::Int | CmpKind::Decimal | CmpKind::Number if column.kind == TypeKind::Decimal => {
-            decimal_bound(value, column)
-        }
-        CmpKind::Double if column.kind == TypeKind::Double => match as_number(value) {
-            Some(d) => KeyBound::Exact(Val::Double(d.to_f64())),
-            None => KeyBound::Unusable,
-        },
-        CmpKind::Str(c) if column.is_member() && c == column.collation => member_bound(value, column),
-        CmpKind::Str(c) if column.is_string() && c == column.collation => match value {
-            Val::Str(s) => KeyBound::Exact(Val::Str(Cow::Owned(s.to_vec()))),
-            other => KeyBound::Exact(Val::string(other.to_text().into_owned())),
-        },
-        CmpKind::Member => match value {
-            Val::Member(n, s) => KeyBound::Exact(Val::Member(*n, Cow::Owned(s.to_vec()))),
-            _ => KeyBound::Unusable,
-        },
-        CmpKind::DateTime if column.has_date() => datetime_bound(value, column, zone),
-        CmpKind::Time if column.kind == TypeKind::Time => match value {
-            Val::Time(t) => {
-                let rounded = t.round(column.scale);
-                if rounded == *t {
-                    return KeyBound::Exact(Val::Time(rounded));
-                }
-                let below = if rounded > *t {
-                    rounded.micros - unit(column.scale)
-                } else {
-                    rounded.micros
-                };
-                KeyBound::Between(Some(Val::Time(Time::new(
-                    below.max(-TIME_MAX_MICROS),
-                    column.scale,
-                ))))
-            }
-            _ => KeyBound::Unusable,
-        },
-        _ => KeyBound::Unusable,
-    }
-}
-
-fn unit(fsp: u8) -> i64 {
-    10i64.pow(6 - fsp.min(6) as u32)
-}
-
-/// The exact number a value is; texts count if they are wholly numbers.
-fn as_number(value: &Val) -> Option<Decimal> {
-    Some(match value {
-        Val::Int(v) => Decimal::from(*v),
-        Val::UInt(v) | Val::Member(v, _) => Decimal::from(*v),
-        Val::Decimal(d) => d.clone(),
-        Val::Double(v) if v.abs() < 9e15 => Decimal::from_f64(*v)?,
-        Val::Str(s) => Decimal::parse(std::str::from_utf8(s).ok()?.trim_ascii())?,
-        _ => return None,
-    })
-}
-
 /// The least and greatest value of an integer type.
 pub fn int_range(ty: &SqlType) -> (i128, i128) {
     let bits = match ty.kind {
@@ -251,102 +176,6 @@ pub fn int_range(ty: &SqlType) -> (i128, i128) {
     }
 }
 
-fn int_bound(value: &Val, column: &SqlType) -> KeyBound {
-    let Some(number) = as_number(value) else {
-        return KeyBound::Unusable;
-    };
-    let (low, high) = int_range(column);
-    let typed = |v: i128| {
-        if column.unsigned {
-            Val::UInt(v as u64)
-        } else {
-            Val::Int(v as i64)
-        }
-    };
-    let Some(floor) = number.floor().to_i128() else {
-        return KeyBound::Between((!number.is_negative()).then(|| typed(high)));
-    };
-    if floor < low {
-        KeyBound::Between(None)
-    } else if floor > high {
-        KeyBound::Between(Some(typed(high)))
-    } else if Decimal::new(floor, 0) == number {
-        KeyBound::Exact(typed(floor))
-    } else {
-        KeyBound::Between(Some(typed(floor)))
-    }
-}
-
-fn decimal_bound(value: &Val, column: &SqlType) -> KeyBound {
-    let Some(number) = as_number(value) else {
-        return KeyBound::Unusable;
-    };
-    let max = Decimal::max_value(column.length, column.scale);
-    if number > max {
-        return KeyBound::Between(Some(Val::Decimal(max)));
-    }
-    if number < max.neg() {
-        return KeyBound::Between(None);
-    }
-    let cut = number.truncate(column.scale);
-    if cut == number {
-        return KeyBound::Exact(Val::Decimal(cut));
-    }
-    let below = if number.is_negative() {
-        cut.sub(&Decimal::new(1, column.scale))
-    } else {
-        cut
-    };
-    KeyBound::Between(Some(Val::Decimal(below)))
-}
-
-fn member_bound(value: &Val, column: &SqlType) -> KeyBound {
-    let text = value.to_text();
-    if column.kind == TypeKind::Set {
-        return KeyBound::Unusable;
-    }
-    let found = column
-        .members()
-        .iter()
-        .position(|m| column.collation.eq(m.as_bytes(), &text));
-    match found {
-        Some(i) => KeyBound::Exact(Val::Member(
-            i as u64 + 1,
-            Cow::Owned(column.members()[i].clone().into_bytes()),
-        )),
-        // The empty text may also be the error member, which is no label.
-        None => KeyBound::Unusable,
-    }
-}
-
-fn datetime_bound(value: &Val, column: &SqlType, zone: &TimeZone) -> KeyBound {
-    let point = match value {
-        Val::Date(d) => d.midnight(),
-        Val::DateTime(t) => DateTime {
-            repeated: false,
-            ..*t
-        },
-        _ => return KeyBound::Unusable,
-    };
-    if column.kind == TypeKind::Date {
-        let date = Val::Date(point.date);
-        return if point.micros_of_day() == 0 {
-            KeyBound::Exact(date)
-        } else {
-            KeyBound::Between(Some(date))
-        };
-    }
-    if column.kind == TypeKind::Timestamp && !timestamp_in_range(point, zone) {
-        return KeyBound::Unusable;
-    }
-    let cut = point.truncate(column.scale);
-    if cut == point {
-        KeyBound::Exact(Val::DateTime(cut))
-    } else {
-        KeyBound::Between(Some(Val::DateTime(cut)))
-    }
-}
-
 /// TIMESTAMP reaches from 1970-01-01 00:00:01 to 2038-01-19 03:14:07 UTC, as in MySQL.
 #[inline]
 pub fn timestamp_in_range(local: DateTime, zone: &TimeZone) -> bool {
@@ -354,13 +183,13 @@ pub fn timestamp_in_range(local: DateTime, zone: &TimeZone) -> bool {
         return false;
     }
     let instant = zone.instant(local);
-    (1_000_000..(1i64 << 31) * 1_000_000).contains(&instant)
+    (TIMESTAMP_MIN_MICROS..TIMESTAMP_END_MICROS).contains(&instant)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Date;
+    use crate::{Date, Decimal, Time};
     use std::sync::Arc;
 
     fn round_trip(ty: &SqlType, value: Val) {
@@ -403,26 +232,5 @@ mod tests {
             &SqlType::varchar(10, super::super::Collation::DEFAULT),
             Val::str("héllo"),
         );
-    }
-
-    #[test]
-    fn bounds_between_values_are_rounded_down() {
-        let int = SqlType::new(TypeKind::TinyInt);
-        let utc = TimeZone::UTC;
-        let bound = |v: Val, ty: &SqlType| key_bound(&v, CmpKind::Decimal, ty, &utc);
-        assert_eq!(bound(Val::Int(5), &int), KeyBound::Exact(Val::Int(5)));
-        assert_eq!(
-            bound(Val::Decimal(Decimal::parse("-1.5").unwrap()), &int),
-            KeyBound::Between(Some(Val::Int(-2)))
-        );
-        assert_eq!(
-            bound(Val::Int(1000), &int),
-            KeyBound::Between(Some(Val::Int(127)))
-        );
-        assert_eq!(bound(Val::Int(-1000), &int), KeyBound::Between(None));
-        let dec = SqlType::decimal(4, 1);
-        let d = |t: &str| Val::Decimal(Decimal::parse(t).unwrap());
-        assert_eq!(bound(d("-1.55"), &dec), KeyBound::Between(Some(d("-1.6"))));
-        assert_eq!(bound(d("1.50"), &dec), KeyBound::Exact(d("1.5")));
     }
 }

@@ -166,6 +166,23 @@ impl KeyPartCodec {
         Ok(())
     }
 
+    /// Appends how the keys begin of values whose own form, without the ends of texts and escapes, begins with these bytes.
+    pub fn encode_head(&self, head: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        if self.nullable {
+            out.push(NOT_NULL);
+        }
+        for byte in head {
+            out.push(*byte);
+            if *byte == 0 {
+                out.push(0xff);
+            }
+        }
+        if self.descending {
+            out[start..].iter_mut().for_each(|b| *b = !*b);
+        }
+    }
+
     /// As much of the bytes or the text as the index has.
     pub fn indexed<'d>(&self, value: &'d [u8], collator: &dyn Collator) -> &'d [u8] {
         let cut = match (self.prefix, self.ty) {

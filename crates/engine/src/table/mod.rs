@@ -393,6 +393,26 @@ impl Table {
         Ok(())
     }
 
+    /// Appends how the keys of an index begin whose first parts are `values`, and the form of whose next part begins with the bytes `head`: a
+    /// text's, which is its sort key. [`KeyRange::prefix`] of it finds them all.
+    pub fn encode_key_head(
+        &self,
+        index: IndexNo,
+        values: &[Datum],
+        head: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.encode_key(index, values, out)?;
+        let parts = match index {
+            0 => &self.primary[..],
+            n => &self.entries[n - 1].parts[..self.entries[n - 1].own],
+        };
+        if let Some(part) = parts.get(values.len()) {
+            part.encode_head(head, out);
+        }
+        Ok(())
+    }
+
     /// Calls `f` with the values of an entry's key, followed by the clustered key's for a secondary entry, as
     /// `LOCK_DATA` shows them. Returns false if there is no such entry any more, or no such index.
     pub fn show_key(&self, index: IndexNo, key: &[u8], f: &mut dyn FnMut(&[Datum])) -> Result<bool> {

@@ -54,6 +54,26 @@ impl KeyRange {
         self.above_lower(key) && self.below_upper(key)
     }
 
+    /// The keys that lie in both; `None` if there are none.
+    pub fn intersection(self, other: KeyRange) -> Option<KeyRange> {
+        let (mine, theirs) = (Span::of(&self)?, Span::of(&other)?);
+        let lower = match mine.lower >= theirs.lower {
+            true => self.lower,
+            false => other.lower,
+        };
+        let ends_first = match (&mine.upper, &theirs.upper) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(mine), Some(theirs)) => mine <= theirs,
+        };
+        let upper = match ends_first {
+            true => self.upper,
+            false => other.upper,
+        };
+        let both = KeyRange { lower, upper };
+        Span::of(&both).is_some().then_some(both)
+    }
+
     /// The same keys as ranges that are disjoint and ascend. A range that overlaps no other keeps its bounds.
     pub fn union(ranges: Vec<KeyRange>) -> Vec<KeyRange> {
         let mut spans: Vec<(Span, KeyRange)> = ranges

@@ -6,13 +6,13 @@ use super::{
     BindCtx, as_number, as_text, boolean, condition, expr, in_set_of, json_constant, part_of_document,
     sum_as_double,
 };
-use crate::compare::plain_number;
 use crate::env::{Env, EvalCtx, NoSession, NoSubqueries};
 use crate::function::{FuncDef, Volatility, stable};
 use crate::infer::{IN_LIST, common_collation, illegal_mix_of, number_kind, text_cmp_kind};
 use crate::json::is_opaque;
 use crate::node::{CmpOp, Expr, Node, NumKind};
 use tidemark_types::assign;
+use tidemark_types::convert::plain_number;
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::temporal::parse;
 use tidemark_types::{

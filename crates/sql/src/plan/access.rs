@@ -12,7 +12,8 @@ use super::trace::Tracer;
 use crate::dictionary::{IndexDef, KEY_PARTS_MAX, TableDef};
 use crate::error::Result;
 use crate::expr::{EvalCtx, Expr, Node};
-use crate::types::storage::{KeyBound, Scratch};
+use crate::types::key_bound::KeyBound;
+use crate::types::storage::Scratch;
 use crate::types::{Val, Value};
 use std::cell::Cell;
 use std::ops::Bound;
@@ -68,6 +69,8 @@ pub struct Request<'a> {
     pub generated: &'a GeneratedColumns,
     /// Becomes true if the choice depends on the literals of the statement.
     pub on_literals: &'a Cell<bool>,
+    /// Becomes true if the plan is good for these values of its parameters alone.
+    pub on_values: &'a Cell<bool>,
     /// Is told what there is to choose from.
     pub trace: Option<&'a Tracer>,
 }

@@ -7,11 +7,12 @@
 //! System*, SIGMOD 1979.
 
 use super::access::Request;
-use crate::dictionary::{IndexDef, TableDef};
+use crate::dictionary::{IndexDef, IndexPart, TableDef};
 use crate::error::Result;
-use crate::expr::{ArrayTest, CmpOp, EvalCtx, Expr, Node};
-use crate::types::storage::{KeyBound, Scratch, key_bound};
-use crate::types::{CmpKind, SqlType, TypeKind, Val, Value};
+use crate::expr::{ArrayTest, CmpOp, EvalCtx, Expr, LikePattern, Node};
+use crate::types::key_bound::{KeyBound, key_bound};
+use crate::types::storage::Scratch;
+use crate::types::{CmpKind, Collation, Conversion, SqlType, TypeKind, Val, Value, Warnings};
 use std::ops::Bound;
 use tidemark_engine::{Datum, KeyRange, Table};
 
@@ -32,12 +33,24 @@ pub struct EqualPart {
     pub null: bool,
 }
 
-/// `low < column < high`; true: the bound itself is in.
+/// `low < column < high`, true: the bound itself is in; and `column LIKE pattern`.
 #[derive(Clone, Debug, Default)]
 pub struct RangePart {
     pub lower: Option<(KeyValue, bool)>,
     pub upper: Option<(KeyValue, bool)>,
+    pub like: Option<LikePart>,
 }
+
+/// A pattern, of which what stands before its first wildcard bounds the texts that match.
+#[derive(Clone, Debug)]
+pub struct LikePart {
+    pub pattern: KeyValue,
+    pub escape: Option<char>,
+    pub collation: Collation,
+}
+
+/// Longer heads of patterns bound no better, and keys are only so long.
+const HEAD_BYTES_MAX: usize = 512;
 
 /// Equalities on the first parts of an index, and maybe a range on the next.
 #[derive(Clone, Debug, Default)]
@@ -65,11 +78,13 @@ impl IndexBounds {
     /// The expressions it compares with.
     pub fn values(&self) -> impl Iterator<Item = &KeyValue> {
         let equal = self.equal.iter().flat_map(|part| &part.values);
-        let range = self
+        let ends = self
             .range
             .iter()
             .flat_map(|range| range.lower.iter().chain(&range.upper));
-        equal.chain(range.map(|(value, _)| value))
+        let patterns = self.range.iter().flat_map(|range| &range.like);
+        let values = equal.chain(ends.map(|(value, _)| value));
+        values.chain(patterns.map(|like| &like.pattern))
     }
 
     /// How many values its equalities multiply to.
@@ -149,17 +164,13 @@ impl Request<'_> {
     pub fn index_bounds(&self, index: &IndexDef) -> IndexBounds {
         let mut bounds = IndexBounds::default();
         for part in &index.parts {
-            let column = &self.def.columns[part.column].ty;
             if let Some(values) = self.equal_part(part.column) {
                 bounds.equal.push(values);
                 if part.prefix.is_some() {
                     break;
                 }
             } else {
-                // A prefix of a text does not order as the text; an ENUM orders by number, not by label.
-                if part.prefix.is_none() && !column.is_member() {
-                    bounds.range = self.range_part(part.column);
-                }
+                bounds.range = self.range_part(part);
                 break;
             }
         }
@@ -209,10 +220,9 @@ impl Request<'_> {
                 Node::Compare(CmpOp::Eq, kind, sides) => self
                     .other_side(sides, column)
                     .map(|(value, _)| one(*kind, value, false)),
-                Node::Compare(CmpOp::NullSafeEq, kind, sides) => {
-                    let (value, _) = self.other_side(sides, column)?;
-                    Some(one(*kind, value, value.ty.nullable))
-                }
+                Node::Compare(CmpOp::NullSafeEq, kind, sides) => self
+                    .other_side(sides, column)
+                    .map(|(value, _)| one(*kind, value, value.ty.nullable)),
                 Node::IsNull(e) if self.is_column(e, column) => Some(EqualPart {
                     values: Vec::new(),
                     null: true,
@@ -238,7 +248,7 @@ impl Request<'_> {
             if !found
                 .values
                 .iter()
-                .all(|v| is_sargable(v.kind, &self.def.columns[column].ty))
+                .all(|v| is_sargable(v.kind, &self.def.columns[column].ty, &v.expr.ty))
             {
                 continue;
             }
@@ -284,13 +294,22 @@ impl Request<'_> {
         }
     }
 
-    fn range_part(&self, column: usize) -> Option<RangePart> {
+    fn range_part(&self, index_part: &IndexPart) -> Option<RangePart> {
+        let column = index_part.column;
+        let ty = &self.def.columns[column].ty;
         let mut part = RangePart::default();
-        let sargable = |kind| is_sargable(kind, &self.def.columns[column].ty);
+        let in_order = |kind| match kind {
+            // Members are in the order of their numbers, not of their labels.
+            CmpKind::Str(collation) if index_part.prefix.is_some() => collation.cut_texts_keep_order(),
+            CmpKind::Str(_) => !ty.is_member(),
+            _ => true,
+        };
+        let sargable = |kind, value: &Expr| in_order(kind) && is_sargable(kind, ty, &value.ty);
         for conjunct in self.conjuncts {
             match &conjunct.node {
-                Node::Compare(op, kind, sides) if sargable(*kind) => {
-                    let Some((value, turned)) = self.other_side(sides, column) else {
+                Node::Compare(op, kind, sides) => {
+                    let side = self.other_side(sides, column);
+                    let Some((value, turned)) = side.filter(|(value, _)| sargable(*kind, value)) else {
                         continue;
                     };
                     let op = if turned { op.flipped() } else { *op };
@@ -316,7 +335,7 @@ impl Request<'_> {
                     if !self.is_column(value, column) {
                         continue;
                     }
-                    if sargable(*low) && self.is_known(from) {
+                    if sargable(*low, from) && self.is_known(from) {
                         part.lower.get_or_insert((
                             KeyValue {
                                 kind: *low,
@@ -325,7 +344,7 @@ impl Request<'_> {
                             true,
                         ));
                     }
-                    if sargable(*high) && self.is_known(to) {
+                    if sargable(*high, to) && self.is_known(to) {
                         part.upper.get_or_insert((
                             KeyValue {
                                 kind: *high,
@@ -335,26 +354,56 @@ impl Request<'_> {
                         ));
                     }
                 }
+                Node::Like {
+                    negated: false,
+                    collation,
+                    escape,
+                    args,
+                    ..
+                } => {
+                    let [value, pattern] = &**args;
+                    let same_order = ty.is_string() && !ty.is_member() && ty.collation == *collation;
+                    if !same_order || !self.is_column(value, column) || !self.is_known(pattern) {
+                        continue;
+                    }
+                    if pattern.has_parameter() {
+                        // What a pattern begins with makes all the difference.
+                        self.on_literals.set(true);
+                        self.on_values.set(true);
+                    }
+                    part.like.get_or_insert(LikePart {
+                        pattern: KeyValue {
+                            kind: CmpKind::Str(*collation),
+                            expr: pattern.clone(),
+                        },
+                        escape: *escape,
+                        collation: *collation,
+                    });
+                }
                 _ => {}
             }
         }
-        (part.lower.is_some() || part.upper.is_some()).then_some(part)
+        (part.lower.is_some() || part.upper.is_some() || part.like.is_some()).then_some(part)
     }
 }
 
 /// Whether a comparison of this kind with a column of this type can go by the order of an index.
-fn is_sargable(kind: CmpKind, column: &SqlType) -> bool {
+fn is_sargable(kind: CmpKind, column: &SqlType, value: &SqlType) -> bool {
+    let is_moment = column.has_date() || column.kind == TypeKind::Time;
     match kind {
         CmpKind::Json => column.array,
         _ if column.array => false,
-        CmpKind::Int | CmpKind::Decimal | CmpKind::Number => {
-            column.is_integer() || column.kind == TypeKind::Decimal
+        // Nothing compares with NULL.
+        _ if value.kind == TypeKind::Null => true,
+        CmpKind::Int => column.is_integer() || column.is_member() || is_moment,
+        CmpKind::Decimal | CmpKind::Number => {
+            column.is_integer() || column.kind == TypeKind::Decimal || is_moment
         }
-        CmpKind::Double => column.is_integer() || column.kind == TypeKind::Double,
+        CmpKind::Double => !column.is_string() || column.is_member(),
         CmpKind::Str(collation) => {
             (column.is_string() || column.is_member()) && column.collation == collation
         }
-        CmpKind::DateTime => column.has_date(),
+        CmpKind::DateTime => is_moment,
         CmpKind::Time => column.kind == TypeKind::Time,
         CmpKind::Member => column.is_member(),
     }
@@ -380,7 +429,13 @@ pub fn bound_of(value: &Val, kind: CmpKind, column: &SqlType, ctx: &EvalCtx) -> 
             KeyBound::Exact(Val::Int(*v))
         }
         (Val::Int(v), TypeKind::BigInt) if !column.unsigned => KeyBound::Exact(Val::Int(*v)),
-        _ => key_bound(value, kind, column, ctx.env.time_zone),
+        _ => {
+            // The comparison says what is lost, of each row.
+            let unheard = Warnings::default();
+            let mut env = Conversion::new(&unheard, ctx.env.time_zone);
+            (env.sql_mode, env.strict, env.now_micros) = (ctx.env.sql_mode, false, ctx.env.now_micros);
+            key_bound(value, kind, column, &env)
+        }
     }
 }
 
@@ -393,12 +448,39 @@ fn encode(
     ctx: &EvalCtx,
     key: &mut Vec<u8>,
 ) -> Result<()> {
+    with_data(def, index, values, ctx, |data| {
+        table.encode_key(index.number, data, key)
+    })
+}
+
+/// Appends how the keys begin of the index's first columns and a next one whose key begins with some bytes.
+fn encode_head(
+    def: &TableDef,
+    table: &Table,
+    index: &IndexDef,
+    (values, head): (&[Value], &[u8]),
+    ctx: &EvalCtx,
+    key: &mut Vec<u8>,
+) -> Result<()> {
+    with_data(def, index, values, ctx, |data| {
+        table.encode_key_head(index.number, data, head, key)
+    })
+}
+
+/// Hands over the values of the index's first columns as the engine has them.
+fn with_data(
+    def: &TableDef,
+    index: &IndexDef,
+    values: &[Value],
+    ctx: &EvalCtx,
+    take: impl FnOnce(&[Datum]) -> tidemark_engine::Result<()>,
+) -> Result<()> {
     let mut rooms: [Scratch; 16] = [[0; 32]; 16];
     let mut data = [Datum::Null; 16];
     for (((value, part), room), datum) in values.iter().zip(&index.parts).zip(&mut rooms).zip(&mut data) {
         *datum = def.columns[part.column].ty.store(value, ctx.env.time_zone, room);
     }
-    table.encode_key(index.number, &data[..values.len()], key)?;
+    take(&data[..values.len()])?;
     Ok(())
 }
 
@@ -444,8 +526,9 @@ impl RangePart {
     ) -> Result<Option<KeyRange>> {
         let part = &index.parts[prefix.len()];
         let column = &def.columns[part.column].ty;
-        let lower = end_of(self.lower.as_ref(), true, column, ctx)?;
-        let upper = end_of(self.upper.as_ref(), false, column, ctx)?;
+        let is_cut = part.prefix.is_some();
+        let lower = end_of(self.lower.as_ref(), true, (column, is_cut), ctx)?;
+        let upper = end_of(self.upper.as_ref(), false, (column, is_cut), ctx)?;
         let lower = match lower {
             // NULLs come first and no comparison is true of them.
             End::Open if column.nullable => End::At(Val::Null, false),
@@ -479,17 +562,66 @@ impl RangePart {
         let (Some(lower), Some(upper)) = (bound(lower)?, bound(upper)?) else {
             return Ok(None);
         };
-        Ok(Some(match part.descending {
+        let range = match part.descending {
             false => KeyRange { lower, upper },
             true => KeyRange {
                 lower: upper,
                 upper: lower,
             },
-        }))
+        };
+        let Some(like) = &self.like else {
+            return Ok(Some(range));
+        };
+        Ok(match like.key_range(prefix, def, table, index, ctx)? {
+            Some(matching) => range.intersection(matching),
+            None => None,
+        })
     }
 }
 
-fn end_of(bound: Option<&(KeyValue, bool)>, is_lower: bool, column: &SqlType, ctx: &EvalCtx) -> Result<End> {
+impl LikePart {
+    /// The keys of the texts that may match; `None` if no text matches.
+    fn key_range(
+        &self,
+        prefix: &mut Vec<Value>,
+        def: &TableDef,
+        table: &Table,
+        index: &IndexDef,
+        ctx: &EvalCtx,
+    ) -> Result<Option<KeyRange>> {
+        let pattern = self.pattern.expr.eval(ctx)?;
+        if pattern.is_null() {
+            return Ok(None);
+        }
+        let (head, is_whole) = LikePattern::new(&pattern.to_text(), self.escape, self.collation).head();
+        let mut key = Vec::with_capacity(64);
+        if is_whole && self.collation.has_keys_of_characters() && head.len() <= HEAD_BYTES_MAX {
+            prefix.push(Val::Str(head.into()));
+            let encoded = encode(def, table, index, prefix, ctx, &mut key);
+            prefix.pop();
+            encoded?;
+            return Ok(Some(KeyRange::prefix(key)));
+        }
+        let chars = index.parts[prefix.len()]
+            .prefix
+            .map_or(usize::MAX, |chars| chars as usize);
+        let charset = self.collation.charset();
+        let head = &head[..charset.prefix_len(&head, chars)];
+        let mut bytes = Vec::with_capacity(64);
+        self.collation.sort_key_head(head, &mut bytes);
+        bytes.truncate(HEAD_BYTES_MAX);
+        encode_head(def, table, index, (prefix, &bytes), ctx, &mut key)?;
+        Ok(Some(KeyRange::prefix(key)))
+    }
+}
+
+/// `is_cut`: the index has only a prefix of the column, and a text on either side of the bound may have the same.
+fn end_of(
+    bound: Option<&(KeyValue, bool)>,
+    is_lower: bool,
+    (column, is_cut): (&SqlType, bool),
+    ctx: &EvalCtx,
+) -> Result<End> {
     let Some((bounds, inclusive)) = bound else {
         return Ok(End::Open);
     };
@@ -498,7 +630,7 @@ fn end_of(bound: Option<&(KeyValue, bool)>, is_lower: bool, column: &SqlType, ct
         return Ok(End::Nothing);
     }
     Ok(match (bound_of(&given, bounds.kind, column, ctx), is_lower) {
-        (KeyBound::Exact(value), _) => End::At(value, *inclusive),
+        (KeyBound::Exact(value), _) => End::At(value, *inclusive || is_cut),
         // Above the value below it; up to and with the value below it.
         (KeyBound::Between(Some(below)), true) => End::At(below, false),
         (KeyBound::Between(Some(below)), false) => End::At(below, true),

@@ -598,6 +598,7 @@ impl Joiner<'_, '_> {
             sample: self.planner.sample,
             generated: &*self.planner.indexed_generated(def)?,
             on_literals: &self.planner.binder.ctx.depends_on_literals,
+            on_values: &self.planner.binder.ctx.depends_on_values,
             trace: self.planner.trace.as_ref(),
         })
     }

@@ -8,7 +8,8 @@ use super::walk::has_subquery;
 use crate::dictionary::TableDef;
 use crate::expr::{CmpOp, EvalCtx, Expr, Node};
 use crate::histogram::Histogram;
-use crate::types::storage::{KeyBound, Scratch};
+use crate::types::key_bound::KeyBound;
+use crate::types::storage::Scratch;
 use crate::types::{CmpKind, SqlType, TimeZone, Value};
 use std::cell::Cell;
 

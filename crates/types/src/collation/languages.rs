@@ -202,6 +202,14 @@ impl Language {
         false
     }
 
+    /// The characters that groups begin with.
+    pub(super) fn group_heads(&self) -> impl Iterator<Item = char> {
+        let entries = &DATA[self.groups.0..].as_chunks::<GROUP_ENTRY>().0[..self.groups.1];
+        entries
+            .iter()
+            .filter_map(|entry| char::from_u32(u16::from_le_bytes(entry[0]).into()))
+    }
+
     /// A weight of the base as this language has it.
     pub(super) const fn moved(&self, weight: u16) -> u16 {
         let mut n = 0;

@@ -201,6 +201,21 @@ impl Collation {
         }
     }
 
+    /// Whether texts whose characters are the same one by one, as LIKE compares them, have the same sort key.
+    pub fn has_keys_of_characters(self) -> bool {
+        !matches!(self.weights(), Weights::Passes(_) | Weights::Language(_))
+    }
+
+    /// Whether texts that are cut after so many characters keep their order: each character has one weight. Elsewhere characters that weigh
+    /// nothing, or as much as several, move what comes after them into the prefix, or out of it.
+    pub fn cut_texts_keep_order(self) -> bool {
+        match self.weights() {
+            Weights::CodePoint | Weights::General | Weights::Lower | Weights::AsciiUpper => true,
+            Weights::Bytes(weights) => !weights.has_two(),
+            Weights::General500 | Weights::Uca(_) | Weights::Language(_) | Weights::Passes(_) => false,
+        }
+    }
+
     /// Whether the shorter of two texts counts as filled with spaces: they weigh nothing at the end of a text that is Czech.
     fn fills_up(self) -> bool {
         self.pad_space() && !self.ignores_last_spaces()

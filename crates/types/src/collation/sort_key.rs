@@ -21,13 +21,6 @@ impl Collation {
             return;
         }
         let space = self.space_weight();
-        let push = |w: u16, out: &mut Vec<u8>| {
-            if wide {
-                out.extend_from_slice(&w.to_be_bytes())
-            } else {
-                out.push(w as u8)
-            }
-        };
         let mut weights = self.weight_iter(text, 0);
         let mut run = 0u64;
         loop {
@@ -39,15 +32,13 @@ impl Collation {
                 }
                 Some(w) => {
                     if run > 0 {
-                        push(space, out);
-                        out.push(if w < space { BELOW } else { ABOVE });
-                        push_length(run, w > space, out);
+                        push_run(space, run, w, wide, out);
                         run = 0;
                     }
-                    push(w, out);
+                    push_weight(w, wide, out);
                 }
                 None => {
-                    push(space, out);
+                    push_weight(space, wide, out);
                     out.push(END);
                     return;
                 }
@@ -57,6 +48,41 @@ impl Collation {
 }
 
 impl Collation {
+    /// Appends bytes with which the sort key begins of every text that begins, character by character as LIKE compares them, with this one.
+    ///
+    /// Characters that are the same to LIKE have the same weights on each level, and the key of a text begins with the weights that its
+    /// characters have on the first. So it begins with those of `head`, with two exceptions. Where spaces fill up texts, a run of them has
+    /// a form that depends on what follows, of which at the end of `head` only the beginning is known. And a character weighs something
+    /// else where it is one of a group (`ch` in Czech) or moves: nothing is known from the first character on that may begin a group.
+    pub fn sort_key_head(self, head: &[u8], out: &mut Vec<u8>) {
+        let head = match self.weights() {
+            Weights::Passes(_) => return,
+            Weights::Language(levels) => {
+                let in_group = |c: char| levels[0].group_heads().any(|first| self.same_char(first, c));
+                let safe = String::from_utf8_lossy(head);
+                let cut = safe.char_indices().find(|(_, c)| in_group(*c));
+                &head[..cut.map_or(head.len(), |(at, _)| at.min(head.len()))]
+            }
+            _ => head,
+        };
+        let (wide, fills_up, space) = (self.wide(), self.fills_up(), self.space_weight());
+        let mut run = 0;
+        for weight in self.weight_iter(head, 0) {
+            if fills_up && weight == space {
+                run += 1;
+                continue;
+            }
+            if run > 0 {
+                push_run(space, run, weight, wide, out);
+                run = 0;
+            }
+            push_weight(weight, wide, out);
+        }
+        if run > 0 {
+            push_weight(space, wide, out);
+        }
+    }
+
     /// No sort key of the text is longer. It takes as long to say as to make the key.
     pub fn sort_key_len_max(self, text: &[u8]) -> usize {
         if self.weights().are_bytes() && !self.pad_space() {
@@ -103,13 +129,7 @@ impl Collation {
                 out.extend_from_slice(&[0, 0]);
             }
             weights.take_ascii(out);
-            for w in weights {
-                if wide {
-                    out.extend_from_slice(&w.to_be_bytes())
-                } else {
-                    out.push(w as u8)
-                }
-            }
+            weights.for_each(|weight| push_weight(weight, wide, out));
         }
     }
 
@@ -142,6 +162,22 @@ impl Collation {
         }
         out
     }
+}
+
+#[inline]
+fn push_weight(weight: u16, wide: bool, out: &mut Vec<u8>) {
+    if wide {
+        out.extend_from_slice(&weight.to_be_bytes())
+    } else {
+        out.push(weight as u8)
+    }
+}
+
+/// A run of so many spaces, and what follows it.
+fn push_run(space: u16, run: u64, next: u16, wide: bool, out: &mut Vec<u8>) {
+    push_weight(space, wide, out);
+    out.push(if next < space { BELOW } else { ABOVE });
+    push_length(run, next > space, out);
 }
 
 /// The weights of most text: a table look-up per byte, and nothing that depends on what it finds.
@@ -188,6 +224,46 @@ impl tidemark_engine::Collator for SqlCollator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_begin_as_texts_do() {
+        let pieces = [
+            "a", "A", "c", "C", "h", "ch", "\u{ff43}", " ", "\t", "e\u{301}", "é", "ß", "s", "ﬁ", "か", "カ",
+            "ー", "中", "😀", "\u{1}", "l", "·",
+        ];
+        let two = pieces
+            .iter()
+            .flat_map(|a| pieces.iter().map(move |b| format!("{a}{b}")));
+        let three: Vec<String> = two
+            .clone()
+            .flat_map(|t| pieces.iter().step_by(3).map(move |p| format!("{t}{p}")))
+            .collect();
+        let heads: Vec<String> = pieces.iter().map(|p| p.to_string()).chain(two).collect();
+        let (mut begun, mut known) = (0, 0);
+        for collation in Collation::all().filter(|c| c.charset() != super::super::Charset::Ascii) {
+            for text in three.iter().step_by(5) {
+                let mut key = Vec::new();
+                collation.sort_key(text.as_bytes(), &mut key);
+                for head in heads.iter().step_by(3) {
+                    let mut rest = text.chars();
+                    let begins = |c: char| rest.next().is_some_and(|own| collation.same_char(own, c));
+                    if !head.chars().all(begins) {
+                        continue;
+                    }
+                    let mut of_head = Vec::new();
+                    collation.sort_key_head(head.as_bytes(), &mut of_head);
+                    begun += 1;
+                    known += !of_head.is_empty() as u32;
+                    assert!(
+                        key.starts_with(&of_head),
+                        "{} {text:?} {head:?}",
+                        collation.name()
+                    );
+                }
+            }
+        }
+        assert!(begun > 1000 && known * 10 > begun * 7, "{known} of {begun}");
+    }
 
     #[test]
     fn keys_order_as_texts_compare() {

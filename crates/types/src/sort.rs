@@ -16,7 +16,7 @@
 use super::error::Result;
 use super::error::memory::{RESERVED_FROM, reserve_memory};
 use super::json::Json;
-use super::{Decimal, SqlType, TypeKind, Val};
+use super::{CmpKind, Decimal, SqlType, TypeKind, Val};
 
 /// Appends the key of a value whose expression has this type. Fails if there is no memory for that of a long text, which
 /// may be several times as long.
@@ -64,6 +64,45 @@ pub fn order_key(value: &Val, ty: &SqlType, descending: bool, out: &mut Vec<u8>)
         out[from..].iter_mut().for_each(|b| *b = !*b);
     }
     Ok(())
+}
+
+/// A form of keys in which values of two types are equal if, and only if, they compare as equal: what hash joins and `IN (subquery)` look up.
+#[derive(Clone, Debug)]
+pub struct KeyForm {
+    /// The type under which the values have sort keys of one form.
+    ty: SqlType,
+    /// They are compared as texts, whatever they are.
+    as_text: bool,
+}
+
+impl KeyForm {
+    /// The form for values of two types that are compared as `kind` says. `None` where a value must be converted to be compared, which
+    /// may fail, or depends on the session.
+    pub fn of(kind: CmpKind, left: &SqlType, right: &SqlType) -> Option<KeyForm> {
+        let both = |is: fn(&SqlType) -> bool| is(left) && is(right);
+        let is_exact = |ty: &SqlType| ty.is_integer() || ty.kind == TypeKind::Decimal;
+        let is_text = |ty: &SqlType| ty.is_string() && ty.kind != TypeKind::Json;
+        let form = |ty, as_text| Some(KeyForm { ty, as_text });
+        match kind {
+            CmpKind::Int if both(SqlType::is_integer) => form(SqlType::bigint(), false),
+            CmpKind::Decimal if both(is_exact) => form(SqlType::decimal(65, 30), false),
+            CmpKind::Double if both(SqlType::is_numeric) => form(SqlType::new(TypeKind::Double), false),
+            CmpKind::Str(collation) if both(is_text) => form(SqlType::text(collation), true),
+            CmpKind::DateTime if both(SqlType::has_date) => form(SqlType::datetime(6), false),
+            CmpKind::Time if both(|ty| ty.kind == TypeKind::Time) => form(SqlType::time(6), false),
+            CmpKind::Member if both(SqlType::is_member) => form(left.clone(), false),
+            CmpKind::Json if both(|ty| ty.kind == TypeKind::Json) => form(left.clone(), false),
+            _ => None,
+        }
+    }
+
+    /// Appends the key of a value, which is not NULL.
+    pub fn push(&self, value: &Val, out: &mut Vec<u8>) -> Result<()> {
+        match self.as_text {
+            true => push_text(&value.to_text(), &self.ty, out),
+            false => sort_key(value, &self.ty, out),
+        }
+    }
 }
 
 /// What the first byte of a number's key is beside its length.

@@ -39,8 +39,8 @@ use crate::plan::explain::measured::{Measured, Stage, meter};
 use crate::plan::trace::Tracer;
 use crate::plan::trace::run::Part;
 use crate::plan::{QueryPlan, TableScan};
-use crate::types::sort::sort_key;
-use crate::types::{CmpKind, SqlType, TypeKind, Val, Value};
+use crate::types::sort::KeyForm;
+use crate::types::{CmpKind, SqlType, Val, Value};
 use spill::{KeptRows, KeyedRows, KeyedRowsBuilder, Room, Shares, Sorter, copied};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -236,7 +236,7 @@ impl<'a, 't> Exec<'a, 't> {
         Ok(rows)
     }
 
-    fn value_set(&self, id: usize, ty: &SqlType, env: &Env) -> Result<Rc<ValueSet<'a>>> {
+    fn value_set(&self, id: usize, form: &KeyForm, env: &Env) -> Result<Rc<ValueSet<'a>>> {
         if let Some(set) = self.sets.borrow().get(&id) {
             return Ok(Rc::clone(set));
         }
@@ -249,7 +249,7 @@ impl<'a, 't> Exec<'a, 't> {
                 value => {
                     is_empty = false;
                     key.clear();
-                    sort_key(value, ty, &mut key)?;
+                    form.push(value, &mut key)?;
                     keys.push(&key, Vec::new())?;
                 }
             }
@@ -343,18 +343,11 @@ impl Subqueries for Exec<'_, '_> {
         let [column] = plan.columns.as_slice() else {
             return Ok(None);
         };
-        // Equal sort keys mean equal values only where both sides are of one kind.
-        let text = |ty: &SqlType, c| ty.is_string() && !ty.is_member() && ty.collation == c;
-        let alike = match kind {
-            CmpKind::Int => ty.is_integer() && column.ty.is_integer(),
-            CmpKind::Str(c) => text(ty, c) && text(&column.ty, c),
-            CmpKind::Json => ty.kind == TypeKind::Json && column.ty.kind == TypeKind::Json,
-            _ => false,
-        };
-        if !alike || !plan.outer.is_empty() {
+        let form = KeyForm::of(kind, ty, &column.ty).filter(|_| plan.outer.is_empty());
+        let Some(form) = form else {
             return Ok(None);
-        }
-        let set = self.value_set(id, &column.ty, ctx.env)?;
+        };
+        let set = self.value_set(id, &form, ctx.env)?;
         if set.is_empty && !set.has_null {
             return Ok(Some(Some(false)));
         }
@@ -362,7 +355,7 @@ impl Subqueries for Exec<'_, '_> {
             return Ok(Some(None));
         }
         let mut key = Vec::new();
-        sort_key(value, ty, &mut key)?;
+        form.push(value, &mut key)?;
         let found = set.keys.contains(&key)?;
         Ok(Some(if found || !set.has_null { Some(found) } else { None }))
     }

@@ -16,7 +16,7 @@ use crate::information_schema;
 use crate::plan::explain::measured::{Measured, Meter, Stage, meter};
 use crate::plan::{HashJoin, Input, LeftJoin, RowSource, TableScan};
 use crate::types::Value;
-use crate::types::sort::sort_key;
+use crate::types::sort::KeyForm;
 use std::borrow::Cow;
 use std::ops::Bound;
 use std::rc::Rc;
@@ -381,7 +381,7 @@ impl<'a> Exec<'a, '_> {
             row: &probe,
             env: scope.env,
         };
-        let Some(key) = key_of(&hash.probe, &ctx)? else {
+        let Some(key) = key_of(&hash.probe, &hash.forms, &ctx)? else {
             return Ok(ScanControl::Next);
         };
         let mut more = ScanControl::Next;
@@ -433,7 +433,7 @@ impl<'a> Exec<'a, '_> {
                 row: &built,
                 env: scope.env,
             };
-            if let Some(key) = key_of(&hash.build, &ctx)? {
+            if let Some(key) = key_of(&hash.build, &hash.forms, &ctx)? {
                 let values = scan.needed.iter().map(|c| row[scan.base + c].clone());
                 table.push(&key, values.collect())?;
             }
@@ -524,15 +524,15 @@ impl<'a> Exec<'a, '_> {
     }
 }
 
-/// The sort keys of some expressions; `None` if one is NULL, which equals nothing.
-fn key_of(exprs: &[Expr], ctx: &EvalCtx) -> Result<Option<Vec<u8>>> {
+/// The keys of some expressions; `None` if one is NULL, which equals nothing.
+fn key_of(exprs: &[Expr], forms: &[KeyForm], ctx: &EvalCtx) -> Result<Option<Vec<u8>>> {
     let mut key = Vec::with_capacity(16);
-    for expr in exprs {
+    for (expr, form) in exprs.iter().zip(forms) {
         let value = expr.eval(ctx)?;
         if value.is_null() {
             return Ok(None);
         }
-        sort_key(&value, &expr.ty, &mut key)?;
+        form.push(&value, &mut key)?;
     }
     Ok(Some(key))
 }

@@ -18,7 +18,7 @@ use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan}
 use crate::dictionary::IndexDef;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, Node, OUTER, build};
-use crate::types::{CmpKind, TypeKind};
+use crate::types::sort::KeyForm;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -609,6 +609,7 @@ impl Joiner<'_, '_> {
         let mut hash = HashJoin {
             build: Vec::new(),
             probe: Vec::new(),
+            forms: Vec::new(),
         };
         let (own, joint): (Vec<&Condition>, Vec<&Condition>) = rest
             .iter()
@@ -617,9 +618,10 @@ impl Joiner<'_, '_> {
         let mut others = Vec::new();
         for condition in joint {
             match self.hash_key(&condition.expr, at) {
-                Some((build, probe)) => {
+                Some((build, probe, form)) => {
                     hash.build.push(build);
                     hash.probe.push(probe);
+                    hash.forms.push(form);
                 }
                 None => others.push(condition.expr.clone()),
             }
@@ -631,34 +633,18 @@ impl Joiner<'_, '_> {
         Ok(())
     }
 
-    /// The sides of an equality between this table and others, if equal sort keys mean equal values: both sides are of
-    /// one type.
-    fn hash_key(&self, e: &Expr, at: usize) -> Option<(Expr, Expr)> {
+    /// The sides of an equality between this table and others, if there is a form of keys for them.
+    fn hash_key(&self, e: &Expr, at: usize) -> Option<(Expr, Expr, KeyForm)> {
         let Node::Compare(CmpOp::Eq, kind, sides) = &e.node else {
             return None;
         };
-        let same = match kind {
-            CmpKind::Int => sides.iter().all(|s| s.ty.is_integer()),
-            CmpKind::Str(c) => sides
-                .iter()
-                .all(|s| s.ty.is_string() && !s.ty.is_member() && s.ty.collation == *c),
-            CmpKind::Json => sides.iter().all(|s| s.ty.kind == TypeKind::Json),
-            CmpKind::DateTime => sides[0].ty.kind == sides[1].ty.kind && sides[0].ty.has_date(),
-            CmpKind::Decimal => sides
-                .iter()
-                .all(|s| s.ty.is_integer() || s.ty.kind == TypeKind::Decimal),
-            _ => false,
-        };
-        // Keys of a decimal and an integer differ.
-        if !same || *kind == CmpKind::Decimal && sides[0].ty.kind != sides[1].ty.kind {
-            return None;
-        }
+        let form = KeyForm::of(*kind, &sides[0].ty, &sides[1].ty)?;
         let tables = |e: &Expr| self.classify(e).tables;
         let (left, right) = (tables(&sides[0]), tables(&sides[1]));
         if left == [at] && !right.contains(&at) {
-            Some((sides[0].clone(), sides[1].clone()))
+            Some((sides[0].clone(), sides[1].clone(), form))
         } else if right == [at] && !left.contains(&at) {
-            Some((sides[1].clone(), sides[0].clone()))
+            Some((sides[1].clone(), sides[0].clone(), form))
         } else {
             None
         }

@@ -63,6 +63,7 @@ use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
 use crate::expr::{Aggregate, Binder, DefaultOf, EvalCtx, Expr};
 use crate::parse::ast::{self, SetOp};
+use crate::types::sort::KeyForm;
 use crate::types::{ColumnMeta, SqlType};
 use access::AccessPath;
 use file_form::FileForm;
@@ -318,6 +319,8 @@ pub struct Planner<'a> {
     /// What is bound is of ON DUPLICATE KEY UPDATE.
     on_duplicate: bool,
     /// What ON DUPLICATE KEY UPDATE asks of the outermost block of INSERT's query.
+    /// In which form the two of each pair are looked up.
+    pub forms: Vec<KeyForm>,
     carried: Option<change::Carried>,
     /// Some block has an AVG that has more digits than it shows.
     has_averages: bool,

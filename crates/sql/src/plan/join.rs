@@ -591,7 +591,7 @@ impl Joiner<'_, '_> {
             conjuncts: &conjuncts,
             needed: &scan.needed,
             known: &is_known,
-            fixed_query: &|id| self.planner.queries[id].outer.is_empty(),
+            fixed_query: &|id| self.planner.queries[id].outer.iter().all(|slot| is_known(*slot)),
             allowed: from.allowed.as_deref(),
             forced: from.forced,
             changes: false,

@@ -291,6 +291,11 @@ impl<'a> Exec<'a, '_> {
         if end.tail.is_empty() {
             return Ok(0);
         }
+        if let Some(having) = select.having.as_ref().filter(|_| select.having_first)
+            && !having.is_true(&scope.env.ctx())?
+        {
+            return Ok(0);
+        }
         count_block(self.session, &select.source);
         let _measuring = self
             .measured

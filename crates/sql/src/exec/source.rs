@@ -215,6 +215,9 @@ impl<'a> Exec<'a, '_> {
         direct: bool,
         next: Next,
     ) -> Result<ScanControl> {
+        if scan.gate.is_some() && !self.passes(scan.gate.as_ref(), row, scope)? {
+            return Ok(ScanControl::Next);
+        }
         if let Some(hash) = &scan.hash {
             return self.probe(scan, hash, row, scope, next);
         }

@@ -14,6 +14,7 @@
 //! number is the item of that position; HAVING without groups filters rows.
 
 use super::dependence::{Exported, Shown};
+use super::filter::is_steady;
 use super::from::From;
 use super::full_group_by::{OverGroups, order_aggregates};
 use super::group::{BlockHooks, Finished};
@@ -221,6 +222,10 @@ impl Planner<'_> {
             source: joined.source,
             filter: joined.filter,
             group,
+            having_first: block
+                .having
+                .as_ref()
+                .is_some_and(|e| e.columns().is_empty() && is_steady(e)),
             having: block.having,
             windows,
             output: block.output,

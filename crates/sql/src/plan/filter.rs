@@ -4,11 +4,33 @@ use super::access::{AccessPath, conjuncts};
 use super::index_bounds::{EqualPart, IndexBounds, KeyValue, RangePart, has_exact_place};
 use super::spread::Spread;
 use crate::dictionary::{IndexDef, TableDef};
-use crate::expr::{CmpOp, Expr, Node};
-use crate::types::CmpKind;
+use crate::expr::{CmpOp, Env, Expr, NoSession, NoSubqueries, Node, Volatility};
+use crate::types::{CmpKind, TimeZone, Warnings};
 
 /// Longer lists of IN are not compared with the bounds that come of them.
 const LIST_MAX: usize = 1000;
+
+/// Whether a condition has one value for all rows of a table whose columns it does not name, however often it is evaluated. Subqueries are
+/// left to run when a row needs them.
+pub(in crate::plan) fn is_steady(e: &Expr) -> bool {
+    let mut steady = true;
+    e.walk(&mut |e| {
+        steady &= match &e.node {
+            Node::Call(function, _) => function.volatility != Volatility::Volatile,
+            Node::UserVar(_) | Node::AssignVar(..) | Node::SystemVar(..) | Node::Subquery { .. } => false,
+            _ => true,
+        }
+    });
+    steady
+}
+
+/// Whether a condition is one of constants, which can be told now not to be true.
+pub(super) fn is_never(e: &Expr) -> bool {
+    // It complains when it is evaluated.
+    let (unheard, zone) = (Warnings::default(), TimeZone::UTC);
+    let env = Env::new(&NoSession, &NoSubqueries, &unheard, &zone);
+    e.is_constant() && matches!(e.is_true(&env.ctx()), Ok(false))
+}
 
 /// The share of rows that pass a condition: what a histogram says, or a guess.
 pub(super) fn selectivity(e: &Expr, spread: Option<&Spread>) -> f64 {

@@ -8,7 +8,7 @@ use super::access::{AccessPath, Request, choose, conjuncts};
 use super::common::not_first;
 use super::condition_order::in_order;
 use super::equalities::factored;
-use super::filter::{absorbed, counted, selectivity};
+use super::filter::{absorbed, counted, is_never, is_steady, selectivity};
 use super::from::{FromInput, FromTable, Tree};
 use super::json_table::EXPECTED_ROWS;
 use super::order::{Direction, OrderWish, choose_in_order};
@@ -414,6 +414,8 @@ impl Joiner<'_, '_> {
                 _ => AccessPath::full(0, true, 100.0, 100.0),
             },
             reverse: false,
+            gate: None,
+            never: false,
             filter: None,
             late_filter: (!late.is_empty()).then(|| all_of(late.iter().copied())),
             lock: self.input.locks[at],
@@ -437,6 +439,9 @@ impl Joiner<'_, '_> {
                 .collect();
             scan.late_filter = (!late.is_empty()).then(|| all_of(late.iter().copied()));
         }
+        let (gates, mut rest): (Vec<&Condition>, Vec<&Condition>) = rest
+            .into_iter()
+            .partition(|c| !c.tables.contains(&at) && is_steady(&c.expr));
         let spread = match &table.input {
             FromInput::Stored { def, .. } => Spread::new(
                 def,
@@ -449,6 +454,10 @@ impl Joiner<'_, '_> {
         rest.retain(|c| !c.follows || !self.is_said_before(c, pool, at));
         let share = self.share(pool, &rest, &scan, spread.as_ref());
         scan.rows_out = (scan.path.rows * share).max(ROWS_MIN);
+        if !gates.is_empty() {
+            scan.never = gates.iter().any(|c| is_never(&c.expr));
+            scan.gate = Some(all_of(gates));
+        }
         if keyed {
             scan.needed.push(scan.input.width());
         }

@@ -61,7 +61,7 @@ use crate::context::SessionState;
 use crate::context::TableUse;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
-use crate::expr::{Aggregate, Binder, DefaultOf, EvalCtx, Expr};
+use crate::expr::{Aggregate, Binder, DefaultOf, EvalCtx, Expr, build};
 use crate::parse::ast::{self, SetOp};
 use crate::types::sort::KeyForm;
 use crate::types::{ColumnMeta, SqlType};
@@ -174,6 +174,8 @@ pub struct SelectPlan {
     pub filter: Option<Expr>,
     pub group: Option<GroupPlan>,
     pub having: Option<Expr>,
+    /// HAVING names nothing of a group: if it does not hold no row is read.
+    pub having_first: bool,
     /// Worked out over the rows that are left; `None`: there are no window functions.
     pub windows: Option<WindowPlan>,
     pub output: Vec<Expr>,
@@ -230,6 +232,11 @@ pub struct TableScan {
     pub needed: Vec<usize>,
     pub path: AccessPath,
     pub reverse: bool,
+    /// Tested before the table is read, for the row of the tables before it: conditions that name no column of this one. If it does not
+    /// hold, no row is read, and none is locked.
+    pub gate: Option<Expr>,
+    /// It is known not to hold, whatever the rows are.
+    pub never: bool,
     /// Tested on each row under the latch: what the path does not ensure by itself.
     pub filter: Option<Expr>,
     /// Tested once the row has been copied: conditions with subqueries.
@@ -238,6 +245,40 @@ pub struct TableScan {
     pub hash: Option<HashJoin>,
     /// Rows expected after filtering, for EXPLAIN and join order.
     pub rows_out: f64,
+}
+
+impl TableScan {
+    /// All that is tested where the table is read, of one met by hashing what is tested as it is read.
+    pub fn tests(&self) -> Option<Expr> {
+        let gate = self.gate.iter().filter(|_| self.hash.is_none());
+        all_tests(gate.chain(&self.filter))
+    }
+
+    /// All that is tested on the joined row.
+    pub fn late_tests(&self) -> Option<Expr> {
+        let gate = self.gate.iter().filter(|_| self.hash.is_some());
+        all_tests(gate.chain(&self.late_filter))
+    }
+}
+
+fn all_tests<'e>(tests: impl Iterator<Item = &'e Expr>) -> Option<Expr> {
+    let tests: Vec<Expr> = tests.cloned().collect();
+    match tests.len() {
+        0 | 1 => tests.into_iter().next(),
+        _ => Some(build::and(tests)),
+    }
+}
+
+impl RowSource {
+    /// Whether it is known that there are no rows.
+    pub fn is_never(&self) -> bool {
+        match self {
+            RowSource::One => false,
+            RowSource::Table(scan) => scan.never,
+            RowSource::Inner(list) => list.iter().any(RowSource::is_never),
+            RowSource::Left(join) => join.left.is_never(),
+        }
+    }
 }
 
 pub enum Input {
@@ -278,6 +319,8 @@ impl Input {
 pub struct HashJoin {
     pub build: Vec<Expr>,
     pub probe: Vec<Expr>,
+    /// In which form the two of each pair are looked up.
+    pub forms: Vec<KeyForm>,
 }
 
 /// Makes plans for one statement.
@@ -319,8 +362,6 @@ pub struct Planner<'a> {
     /// What is bound is of ON DUPLICATE KEY UPDATE.
     on_duplicate: bool,
     /// What ON DUPLICATE KEY UPDATE asks of the outermost block of INSERT's query.
-    /// In which form the two of each pair are looked up.
-    pub forms: Vec<KeyForm>,
     carried: Option<change::Carried>,
     /// Some block has an AVG that has more digits than it shows.
     has_averages: bool,

@@ -139,8 +139,9 @@ impl RowSource {
                 if let Input::Json(plan) = &scan.input {
                     plan.document.walk(f);
                 }
-                scan.filter
+                scan.gate
                     .iter()
+                    .chain(&scan.filter)
                     .chain(&scan.late_filter)
                     .for_each(|e| e.walk(f));
                 let bounds = scan.path.bounds.iter().flat_map(IndexBounds::values);

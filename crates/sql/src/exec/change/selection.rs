@@ -63,6 +63,11 @@ impl<'a> ChangeScan<'a> {
         if limit == 0 {
             return Ok(());
         }
+        if let Some(gate) = &self.rows.gate
+            && !gate.is_true(&run.env.ctx())?
+        {
+            return Ok(());
+        }
         match &self.rows.without_key {
             Some(error) if !run.session.settings.updatable_views_with_limit => return Err(error.clone()),
             Some(_) => run.env.warnings.note(SqlError::view_without_key()),

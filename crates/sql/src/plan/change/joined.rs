@@ -338,6 +338,7 @@ impl Planner<'_> {
             filter: joined.filter,
             group: None,
             having: None,
+            having_first: false,
             windows: None,
             output: Vec::new(),
             distinct: false,

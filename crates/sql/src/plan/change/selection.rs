@@ -14,7 +14,7 @@ use crate::expr::{Binder, EvalCtx, Expr, Hooks, Scope, build};
 use crate::parse::ast;
 use crate::plan::access::{AccessPath, Request, conjuncts};
 use crate::plan::condition_order::cheap_first;
-use crate::plan::filter::selectivity;
+use crate::plan::filter::{is_steady, selectivity};
 use crate::plan::generated::GeneratedColumns;
 use crate::plan::hints::hints;
 use crate::plan::multi_valued::{ArrayTable, ArrayTests};
@@ -46,6 +46,8 @@ pub enum Pass {
 pub struct RowSelection {
     pub path: AccessPath,
     pub reverse: bool,
+    /// Conditions that name no column: evaluated once, and if they do not hold no row is read, and none is locked.
+    pub gate: Option<Expr>,
     pub filter: Option<Expr>,
     /// What they are sorted by; nothing if the path gives them in the order wanted.
     pub order_by: Vec<ChangeOrder>,
@@ -142,6 +144,10 @@ impl RowSelection {
             };
             arrays.substitute(filter);
         }
+        let (gate, filter) = match filter {
+            Some(filter) => gated(&filter),
+            None => (None, None),
+        };
         let filter_queries = filter.as_ref().is_some_and(has_subquery);
         let tests = filter.as_ref().map(conjuncts).unwrap_or_default();
         // It locks what it reads: in a small table, the fewest rows.
@@ -189,6 +195,7 @@ impl RowSelection {
         Ok(RowSelection {
             path,
             reverse: direction == Some(Direction::Backwards),
+            gate,
             filter,
             order_by,
             without_key: limit.as_ref().and_then(|_| without_key(target, clauses.written)),
@@ -200,6 +207,17 @@ impl RowSelection {
             columns_read,
         })
     }
+}
+
+/// A condition as what can be tested before a row is read, and the rest.
+fn gated(filter: &Expr) -> (Option<Expr>, Option<Expr>) {
+    let is_gate = |e: &&Expr| e.columns().is_empty() && is_steady(e);
+    let (gates, rest): (Vec<&Expr>, Vec<&Expr>) = conjuncts(filter).into_iter().partition(is_gate);
+    let all = |list: Vec<&Expr>| match list.len() {
+        0 | 1 => list.first().map(|e| (*e).clone()),
+        _ => Some(build::and(list.into_iter().cloned().collect())),
+    };
+    (all(gates), all(rest))
 }
 
 /// Error 1288, if the statement goes through a view that has no key of its table.

@@ -192,13 +192,17 @@ impl Blocks<'_> {
             cost: 0.0,
             tables: Vec::new(),
         };
-        self.source(&select.source, &names, &mut joined, changed.unwrap_or(&[]));
+        let is_never = select.source.is_never();
+        if !is_never {
+            self.source(&select.source, &names, &mut joined, changed.unwrap_or(&[]));
+        }
         if let (Some(filter), Some(last)) = (&select.filter, joined.tables.last_mut()) {
             let subqueries = self.subqueries([filter]);
             let condition = names.expr(filter);
             attach(last, condition, subqueries);
         }
         let mut inner = match joined.tables.len() {
+            0 if is_never => owned([("message", text("Impossible WHERE"))]),
             0 => owned([("message", text("No tables used"))]),
             1 => owned([("table", joined.tables.remove(0))]),
             _ => {
@@ -363,7 +367,8 @@ impl Blocks<'_> {
 
     fn attach_conditions(&mut self, table: &mut Json, scan: &TableScan, names: &Names) {
         let mut conditions: Vec<String> = Vec::new();
-        let own = scan.filter.iter().chain(&scan.late_filter);
+        let (tests, late) = (scan.tests(), scan.late_tests());
+        let own = tests.iter().chain(&late);
         // The parts of a conjunction stand side by side with what the join asks for.
         own.clone()
             .for_each(|e| conditions.extend(conjuncts(e).iter().map(|e| names.expr(e))));

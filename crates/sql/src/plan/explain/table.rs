@@ -139,6 +139,10 @@ impl<'q> Table<'q> {
         if !plan.order.is_empty() || passes.any(WindowPass::sorts) {
             extra.push("Using filesort");
         }
+        if select.source.is_never() {
+            self.plain_row(id, kind, "Impossible WHERE");
+            return;
+        }
         let before = self.rows.len();
         let mut first = true;
         let ends = select.group.iter().flat_map(|group| &group.ends);
@@ -170,7 +174,7 @@ impl<'q> Table<'q> {
         if matches!(scan.input, Input::Json(_)) {
             extra.extend(["Table function: json_table", "Using temporary"]);
         }
-        if scan.filter.is_some() || scan.late_filter.is_some() {
+        if scan.gate.is_some() || scan.filter.is_some() || scan.late_filter.is_some() {
             extra.push("Using where");
         }
         let reads_index = scan.path.covering && scan.path.index != 0;

@@ -259,6 +259,9 @@ impl<'q> Tree<'q> {
         match source {
             RowSource::One => Operator::new("rows_fetched_before_execution", "Rows fetched before execution")
                 .estimated(Some(Estimate { cost: 0.0, rows: 1.0 })),
+            never if never.is_never() => Operator::new("zero_rows", "Zero rows (Impossible WHERE)")
+                .with("zero_rows_cause", text("Impossible WHERE"))
+                .estimated(Some(Estimate { cost: 0.0, rows: 0.0 })),
             RowSource::Table(scan) => self.scan(scan, names, first),
             RowSource::Inner(list) => {
                 let mut joined: Option<Operator> = None;
@@ -320,7 +323,7 @@ impl<'q> Tree<'q> {
                 .estimated(estimate)
                 .over(left)
                 .over(table);
-            if let Some(late) = &scan.late_filter {
+            if let Some(late) = &scan.late_tests() {
                 join = self.filter(late, names, join, estimate);
             }
             return join.metered(rows);
@@ -344,7 +347,7 @@ impl<'q> Tree<'q> {
 
     fn scan(&mut self, scan: &TableScan, names: &Names, first: bool) -> Operator {
         let table = self.table(scan, names, first);
-        match &scan.late_filter {
+        match &scan.late_tests() {
             Some(late) => {
                 let estimate = Some(Estimate {
                     cost: scan.path.cost,
@@ -390,7 +393,7 @@ impl<'q> Tree<'q> {
             }
         };
         let op = op.metered(meter(scan, Stage::Read));
-        match &scan.filter {
+        match &scan.tests() {
             Some(filter) => {
                 let estimate = Some(Estimate {
                     cost: scan.path.cost,

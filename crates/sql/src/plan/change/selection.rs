@@ -10,12 +10,13 @@
 
 use super::target::Target;
 use crate::error::{Result, SqlError};
-use crate::expr::{Binder, EvalCtx, Expr, Hooks, Scope, build};
+use crate::expr::{Binder, EvalCtx, Expr, Scope, build};
 use crate::parse::ast;
 use crate::plan::access::{AccessPath, Request, conjuncts};
 use crate::plan::condition_order::cheap_first;
 use crate::plan::filter::{is_steady, selectivity};
 use crate::plan::generated::GeneratedColumns;
+use crate::plan::group::BlockHooks;
 use crate::plan::hints::hints;
 use crate::plan::multi_valued::{ArrayTable, ArrayTests};
 use crate::plan::order::{Direction, OrderWish, choose_in_order};
@@ -85,7 +86,7 @@ impl RowSelection {
         clauses: Clauses,
         target: &Target,
         binder: &Binder,
-        hooks: &mut dyn Hooks,
+        hooks: &mut BlockHooks,
         sample: &EvalCtx,
     ) -> Result<RowSelection> {
         let mut scope = Scope::default();
@@ -160,7 +161,7 @@ impl RowSelection {
             conjuncts: &tests,
             needed: &needed,
             known: &|_| false,
-            fixed_query: &|_| false,
+            fixed_query: &|id| hooks.planner.queries[id].outer.is_empty(),
             allowed: allowed.as_deref(),
             forced,
             changes: true,

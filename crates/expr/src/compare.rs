@@ -163,3 +163,245 @@ pub fn order_values(a: &Val, b: &Val, kind: CmpKind, env: &Env) -> Result<Orderi
         _ => compare_values(kind, a, b, env)?.unwrap_or(Ordering::Equal),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::{NoSession, NoSubqueries};
+    use tidemark_types::key_bound::{KeyBound, key_bound};
+    use tidemark_types::{Collation, Date, DateTime, SqlType, Time, TimeZone, TypeKind, Value, Warnings};
+
+    /// Values that a column may store, in the order of its index.
+    fn stored(ty: &SqlType) -> Vec<Value> {
+        let dates = [
+            Date::ZERO,
+            Date::new(1970, 1, 2),
+            Date::new(2019, 12, 31),
+            Date::new(2020, 2, 29),
+            Date::new(2020, 3, 1),
+            Date::new(2037, 6, 1),
+        ];
+        let members = |numbers: &[u64]| {
+            let label = |n: u64| match ty.kind {
+                TypeKind::Set => ty.set_label(n),
+                _ => ty.enum_label(n).to_string(),
+            };
+            numbers
+                .iter()
+                .map(|n| Val::Member(*n, label(*n).into_bytes().into()))
+                .collect()
+        };
+        let integers = [
+            -129,
+            -100,
+            -3,
+            -1,
+            0,
+            1,
+            2,
+            5,
+            127,
+            20200229,
+            9_007_199_254_740_993,
+        ];
+        match ty.kind {
+            TypeKind::TinyInt => integers[1..9].iter().map(|n| Val::Int(*n)).collect(),
+            TypeKind::Year => [0, 1901, 1999, 2020, 2155].map(Val::UInt).to_vec(),
+            TypeKind::BigInt => integers.iter().map(|n| Val::Int(*n)).collect(),
+            TypeKind::Decimal => ["-9.99", "-1.50", "-0.01", "0.00", "0.10", "1.25", "9.99"]
+                .map(|text| Val::Decimal(Decimal::parse(text).unwrap()))
+                .to_vec(),
+            TypeKind::Float => [-2.5, -0.1, 0.0, 0.1, 1.25, 3e38].map(Val::Float).to_vec(),
+            TypeKind::Double => [-2.5, -0.1, 0.0, 0.1, 1.25, 1e300].map(Val::Double).to_vec(),
+            TypeKind::Date => dates.map(Val::Date).to_vec(),
+            TypeKind::DateTime | TypeKind::Timestamp => {
+                let moments = dates.iter().flat_map(|date| {
+                    let hours: &[u8] = if date.is_zero() { &[0] } else { &[0, 10, 23] };
+                    hours
+                        .iter()
+                        .map(|hour| Val::DateTime(DateTime::new(*date, *hour, 0, 0, 0, ty.scale)))
+                });
+                moments.collect()
+            }
+            TypeKind::Time => [-3_020_399, -3600, -1, 0, 1, 3600, 36_610, 3_020_399]
+                .map(|seconds: i64| Val::Time(Time::new(seconds * 1_000_000, ty.scale)))
+                .to_vec(),
+            TypeKind::Enum => members(&[0, 1, 2, 3]),
+            _ => members(&[0, 1, 2, 3, 4, 5, 6, 7]),
+        }
+    }
+
+    fn given() -> Vec<Value> {
+        let texts = [
+            "",
+            "-1",
+            "0",
+            "1",
+            "1.25",
+            "0.1",
+            "12x",
+            "abc",
+            "b",
+            "A,c",
+            "2020-02-29",
+            "20-2-29",
+            "2020-02-29 10:00:00",
+            "2020-02-29 10:00:00.5",
+            "2020-02-30",
+            "2020-02-00",
+            "0000-00-00",
+            "1969-12-31",
+            "2039-01-01",
+            "2020-03-01 00:00:00+03:00",
+            "10:10:10",
+            "-00:00:01",
+            "9999:00:00",
+        ];
+        let mut given: Vec<Value> = texts.map(Val::str).to_vec();
+        let integers = [
+            i64::MIN,
+            -130,
+            -100,
+            -1,
+            0,
+            1,
+            5,
+            127,
+            128,
+            2020,
+            101010,
+            20200229,
+            20200230,
+            20201399,
+            20200229100000,
+        ];
+        given.extend(integers.map(Val::Int));
+        given.extend([u64::MAX, 9_007_199_254_740_993].map(Val::UInt));
+        given.extend(
+            ["-1.5", "0.105", "1.25", "20200229.5"].map(|text| Val::Decimal(Decimal::parse(text).unwrap())),
+        );
+        given.extend(
+            [
+                -1e40,
+                -2.5,
+                -0.0,
+                0.1,
+                0.1f32 as f64,
+                1.25,
+                5.5,
+                9_007_199_254_740_992.0,
+                1e300,
+                f64::INFINITY,
+            ]
+            .map(Val::Double),
+        );
+        given.push(Val::Date(Date::new(2020, 2, 29)));
+        given.push(Val::DateTime(DateTime::new(
+            Date::new(2020, 2, 29),
+            10,
+            0,
+            0,
+            500_000,
+            6,
+        )));
+        given.push(Val::Time(Time::new(36_610_500_000, 6)));
+        given
+    }
+
+    /// What a bound says of a stored value and the given one; `None`: nothing.
+    fn said(bound: &KeyBound, rows: &[Value], at: usize, ty: &SqlType, zone: &TimeZone) -> Option<Ordering> {
+        let place = |value: &Value| {
+            let (mut a, mut b) = ([0; 32], [0; 32]);
+            let (of_row, of_bound) = (ty.store(&rows[at], zone, &mut a), ty.store(value, zone, &mut b));
+            match (of_row.as_int(), of_bound.as_int()) {
+                (Some(x), Some(y)) => x.cmp(&y),
+                _ => compare_stored(&rows[at], value),
+            }
+        };
+        match bound {
+            KeyBound::Exact(value) => Some(place(value)),
+            KeyBound::Between(Some(below)) => Some(match place(below) {
+                Ordering::Greater => Ordering::Greater,
+                _ => Ordering::Less,
+            }),
+            KeyBound::Between(None) => Some(Ordering::Greater),
+            KeyBound::Unusable => None,
+        }
+    }
+
+    fn compare_stored(a: &Value, b: &Value) -> Ordering {
+        match (a, b) {
+            (Val::Decimal(a), Val::Decimal(b)) => a.cmp(b),
+            (Val::Float(a), Val::Float(b)) => a.total_cmp(b),
+            (Val::Double(a), Val::Double(b)) => a.partial_cmp(b).unwrap(),
+            _ => unreachable!("{a:?} and {b:?}"),
+        }
+    }
+
+    #[test]
+    fn bounds_say_what_comparisons_say() {
+        let members: std::sync::Arc<[String]> = ["a".to_string(), "b".to_string(), "c".to_string()].into();
+        let with_members = |kind| SqlType::new(kind).with_members(members.clone());
+        let columns = [
+            SqlType::new(TypeKind::TinyInt),
+            SqlType::new(TypeKind::Year).unsigned(),
+            SqlType::bigint(),
+            SqlType::decimal(3, 2),
+            SqlType::new(TypeKind::Float),
+            SqlType::new(TypeKind::Double),
+            SqlType::date(),
+            SqlType::datetime(0),
+            SqlType::datetime(3),
+            SqlType::new(TypeKind::Timestamp),
+            SqlType::time(0),
+            SqlType::time(2),
+            with_members(TypeKind::Enum),
+            with_members(TypeKind::Set),
+        ];
+        let kinds = [
+            CmpKind::Int,
+            CmpKind::Decimal,
+            CmpKind::Double,
+            CmpKind::Number,
+            CmpKind::DateTime,
+            CmpKind::Time,
+        ];
+        let (warnings, zone) = (Warnings::default(), TimeZone::Offset(7200));
+        let mut env = Env::new(&NoSession, &NoSubqueries, &warnings, &zone);
+        env.conversion.now_micros = 1_700_000_000_000_000;
+        let mut exact = 0;
+        for ty in &columns {
+            let rows = stored(ty);
+            let of_texts = ty.is_member().then_some(CmpKind::Str(Collation::DEFAULT));
+            for kind in kinds.into_iter().chain(of_texts) {
+                for value in given() {
+                    let bound = key_bound(&value, kind, ty, &env);
+                    exact += matches!(bound, KeyBound::Exact(_)) as u32;
+                    for at in 0..rows.len() {
+                        let told = said(&bound, &rows, at, ty, &zone);
+                        let Ok(Some(order)) = compare_values(kind, &rows[at], &value, &env) else {
+                            assert_ne!(
+                                told,
+                                Some(Ordering::Equal),
+                                "{ty} {kind:?} {:?} {value:?}",
+                                rows[at]
+                            );
+                            continue;
+                        };
+                        // Texts beside members have a place among equals alone.
+                        let same = match kind {
+                            CmpKind::Str(_) => told.is_none_or(|told| told.is_eq() == order.is_eq()),
+                            _ => told.is_none_or(|told| told == order),
+                        };
+                        assert!(
+                            same,
+                            "{ty} as {kind:?}: {:?} is {order:?} {value:?}, bound {bound:?}",
+                            rows[at]
+                        );
+                    }
+                }
+            }
+        }
+        assert!(exact > 500, "{exact}");
+    }
+}

@@ -129,6 +129,8 @@ fn number_bound(value: &Val, kind: CmpKind, column: &SqlType, env: &Conversion) 
             Number::Double(v) => Some(float_bound(v)),
             Number::Exact(_) => None,
         },
+        // As integers decimals are rounded.
+        TypeKind::Decimal if kind == CmpKind::Int => None,
         TypeKind::Decimal => match number {
             Number::Exact(number) => Some(decimal_bound(number, column)),
             Number::Double(v) if column.length <= DOUBLE_DIGITS => {

@@ -248,24 +248,12 @@ pub struct TableScan {
 }
 
 impl TableScan {
-    /// All that is tested where the table is read, of one met by hashing what is tested as it is read.
+    /// All that is tested before and where the table is read.
     pub fn tests(&self) -> Option<Expr> {
-        let gate = self.gate.iter().filter(|_| self.hash.is_none());
-        all_tests(gate.chain(&self.filter))
-    }
-
-    /// All that is tested on the joined row.
-    pub fn late_tests(&self) -> Option<Expr> {
-        let gate = self.gate.iter().filter(|_| self.hash.is_some());
-        all_tests(gate.chain(&self.late_filter))
-    }
-}
-
-fn all_tests<'e>(tests: impl Iterator<Item = &'e Expr>) -> Option<Expr> {
-    let tests: Vec<Expr> = tests.cloned().collect();
-    match tests.len() {
-        0 | 1 => tests.into_iter().next(),
-        _ => Some(build::and(tests)),
+        match (&self.gate, &self.filter) {
+            (Some(gate), Some(filter)) => Some(build::and(vec![gate.clone(), filter.clone()])),
+            (gate, filter) => gate.as_ref().or(filter.as_ref()).cloned(),
+        }
     }
 }
 

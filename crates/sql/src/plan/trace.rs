@@ -552,8 +552,8 @@ impl Tracer {
         source.walk(&mut |_| {}, &mut |scan| {
             self.element();
             self.text("table", &ticked(&scan.alias));
-            let (tests, late) = (scan.tests(), scan.late_tests());
-            let conditions = tests.iter().chain(&late);
+            let tests = scan.tests();
+            let conditions = tests.iter().chain(&scan.late_filter);
             let conditions: Vec<String> = conditions.map(|e| self.expr(e)).collect();
             match conditions.is_empty() {
                 true => self.raw("attached", "null"),

@@ -367,8 +367,8 @@ impl Blocks<'_> {
 
     fn attach_conditions(&mut self, table: &mut Json, scan: &TableScan, names: &Names) {
         let mut conditions: Vec<String> = Vec::new();
-        let (tests, late) = (scan.tests(), scan.late_tests());
-        let own = tests.iter().chain(&late);
+        let tests = scan.tests();
+        let own = tests.iter().chain(&scan.late_filter);
         // The parts of a conjunction stand side by side with what the join asks for.
         own.clone()
             .for_each(|e| conditions.extend(conjuncts(e).iter().map(|e| names.expr(e))));

@@ -323,7 +323,7 @@ impl<'q> Tree<'q> {
                 .estimated(estimate)
                 .over(left)
                 .over(table);
-            if let Some(late) = &scan.late_tests() {
+            if let Some(late) = &scan.late_filter {
                 join = self.filter(late, names, join, estimate);
             }
             return join.metered(rows);
@@ -347,7 +347,7 @@ impl<'q> Tree<'q> {
 
     fn scan(&mut self, scan: &TableScan, names: &Names, first: bool) -> Operator {
         let table = self.table(scan, names, first);
-        match &scan.late_tests() {
+        match &scan.late_filter {
             Some(late) => {
                 let estimate = Some(Estimate {
                     cost: scan.path.cost,
@@ -610,7 +610,11 @@ pub fn ranges_of(def: &TableDef, index: &IndexDef, bounds: &IndexBounds, names: 
             .as_ref()
             .map(bound)
             .map_or(String::new(), |(value, sign)| format!(" {sign} {value}"));
-        parts.push(format!("{lower}{column}{upper}"));
+        if !lower.is_empty() || !upper.is_empty() || range.like.is_none() {
+            parts.push(format!("{lower}{column}{upper}"));
+        }
+        let like = range.like.as_ref().map(|like| names.expr(&like.pattern.expr));
+        parts.extend(like.map(|pattern| format!("{column} like {pattern}")));
     }
     match parts.as_slice() {
         [one] if is_enclosed => one.clone(),

@@ -174,6 +174,12 @@ impl BoundParts<'_> {
                         .zip(&part.values)
                         .all(|((kind, e), v)| self.is_exact(*kind, value, e) && v.expr.same_as(e))
             }),
+            Node::Like {
+                negated: false, args, ..
+            } if !self.exactly => {
+                let like = self.range_of(&args[0]).and_then(|range| range.like.as_ref());
+                like.is_some_and(|like| like.pattern.expr.same_as(&args[1]))
+            }
             Node::IsNull(column) if !self.exactly => {
                 self.equal_part(column, |part| part.null && part.values.is_empty())
             }

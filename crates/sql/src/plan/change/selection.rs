@@ -82,7 +82,7 @@ pub struct Clauses<'a> {
 
 impl RowSelection {
     /// Binds the clauses and chooses the index that the rows are found by.
-    pub fn plan(
+    pub(in crate::plan) fn plan(
         clauses: Clauses,
         target: &Target,
         binder: &Binder,

@@ -209,7 +209,7 @@ impl<'r> Search<'r> {
             let may = match b < 0x80 {
                 true => ascii >> b & 1 == 1,
                 // In the middle of a character, or at the beginning of one.
-                false => others && (self.text.bytes || b & 0xc0 != 0x80) || at == start && others,
+                false => others && (at == start || self.text.bytes || b & 0xc0 != 0x80),
             };
             if may {
                 break;
@@ -744,7 +744,7 @@ fn is_hangul_pair(a: u32, b: u32) -> bool {
     let vowel = |c| matches!(c, 0x1160..=0x11a7 | 0xd7b0..=0xd7c6);
     let tail = |c| matches!(c, 0x11a8..=0x11ff | 0xd7cb..=0xd7fb);
     let syllable = |c| matches!(c, 0xac00..=0xd7a3);
-    let open = |c: u32| syllable(c) && (c - 0xac00) % 28 == 0;
+    let open = |c: u32| syllable(c) && (c - 0xac00).is_multiple_of(28);
     leads(a) && (leads(b) || vowel(b) || syllable(b))
         || (vowel(a) || open(a)) && (vowel(b) || tail(b))
         || (tail(a) || syllable(a)) && tail(b)

@@ -544,6 +544,8 @@ fn sign(op: Op) -> &'static str {
         Op::Caret => "^",
         Op::Tilde => "~",
         Op::Bang => "!",
+        Op::LBrace => "{",
+        Op::RBrace => "}",
         Op::ShiftLeft => "<<",
         Op::ShiftRight => ">>",
         Op::Assign => ":=",

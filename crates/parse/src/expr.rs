@@ -8,6 +8,7 @@ use super::reserved::is_reserved;
 use super::window::is_window_function;
 use tidemark_types::SqlMode;
 use tidemark_types::error::{Result, SqlError};
+use tidemark_types::temporal::parse;
 
 /// How many operators of one precedence make nested nodes. More make a list, so that no chain is high.
 const NESTED_MAX: usize = 8;
@@ -539,6 +540,7 @@ impl Parser<'_> {
             TokenKind::Op(Op::Plus) => self.unary(UnaryOp::Plus),
             TokenKind::Op(Op::Tilde) => self.unary(UnaryOp::BitNot),
             TokenKind::Op(Op::Bang) => self.bang(),
+            TokenKind::Op(Op::LBrace) => self.escape(),
             TokenKind::Word if self.high_not() && self.is("NOT") => self.bang(),
             TokenKind::Word if self.is("BINARY") => self.unary(UnaryOp::Binary),
             TokenKind::Int
@@ -826,6 +828,42 @@ impl Parser<'_> {
             bytes,
             charset: Some(charset),
         }))
+    }
+
+    /// ODBC's escapes, `{d '2024-01-01'}` or `{fn NOW()}`: the expression, of which `d`, `t` and `ts` make a literal of a date or time if it is
+    /// a string that is one.
+    #[inline(never)]
+    fn escape(&mut self) -> Result<Expr> {
+        self.advance();
+        let kind = self.name()?;
+        let expr = self.expr()?;
+        self.expect_op(Op::RBrace)?;
+        if !["d", "t", "ts"].contains(&kind.as_str()) {
+            return Ok(expr);
+        }
+        // The literal decides which type it has.
+        self.needs_literal |= matches!(expr, Expr::Param(_));
+        let text = match &expr {
+            Expr::Literal(Literal::Str { bytes, .. }) => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        };
+        Ok(match text.and_then(|text| self.moment(&kind, text)) {
+            Some(literal) => Expr::Literal(literal),
+            None => expr,
+        })
+    }
+
+    fn moment(&self, kind: &str, text: &str) -> Option<Literal> {
+        if kind == "t" {
+            let (_, whole) = parse::time(text.as_bytes())?;
+            return whole.then(|| Literal::Time(text.to_owned()));
+        }
+        let parsed = parse::datetime(text.as_bytes(), self.mode)?;
+        let valid = !parsed.truncated && parse::acceptable(&parsed, self.mode);
+        valid.then(|| match kind {
+            "d" => Literal::Date(text.to_owned()),
+            _ => Literal::Timestamp(text.to_owned()),
+        })
     }
 
     fn temporal_literal(&mut self) -> Result<Expr> {

@@ -64,9 +64,9 @@ impl Parser<'_> {
         loop {
             let token = self.token_at(ahead);
             match token.kind {
-                TokenKind::Op(Op::LParen) => depth += 1,
-                TokenKind::Op(Op::RParen) if depth == 0 => return false,
-                TokenKind::Op(Op::RParen) => depth -= 1,
+                TokenKind::Op(Op::LParen | Op::LBrace) => depth += 1,
+                TokenKind::Op(Op::RParen | Op::RBrace) if depth == 0 => return false,
+                TokenKind::Op(Op::RParen | Op::RBrace) => depth -= 1,
                 TokenKind::End | TokenKind::Op(Op::Semicolon) => return false,
                 TokenKind::Op(Op::Comma) if depth == 0 => return false,
                 TokenKind::Word if depth == 0 => {
@@ -92,9 +92,9 @@ impl Parser<'_> {
         let (mut depth, mut conditions) = (0usize, 0usize);
         loop {
             match self.token_at(ahead).kind {
-                TokenKind::Op(Op::LParen) => depth += 1,
-                TokenKind::Op(Op::RParen) if depth == 0 => break,
-                TokenKind::Op(Op::RParen) => depth -= 1,
+                TokenKind::Op(Op::LParen | Op::LBrace) => depth += 1,
+                TokenKind::Op(Op::RParen | Op::RBrace) if depth == 0 => break,
+                TokenKind::Op(Op::RParen | Op::RBrace) => depth -= 1,
                 TokenKind::End | TokenKind::Op(Op::Semicolon) => break,
                 TokenKind::Word if depth == 0 => {
                     if self.is_ahead(ahead, "ON") || self.is_ahead(ahead, "USING") {
@@ -178,6 +178,14 @@ impl Parser<'_> {
                 TableRef::Nested(list)
             });
         }
+        // ODBC's `{oj a LEFT OUTER JOIN b ON …}`
+        if self.accept_op(Op::LBrace) {
+            self.expect("OJ")?;
+            let table = self.table_ref()?;
+            self.expect_op(Op::RBrace)?;
+            self.link()?;
+            return Ok(table);
+        }
         if self.is("JSON_TABLE") && self.token_at(1).kind == TokenKind::Op(Op::LParen) {
             self.count_table()?;
             return self.json_table();
@@ -228,7 +236,7 @@ impl Parser<'_> {
         let mut depth = ahead;
         loop {
             match self.token_at(ahead).kind {
-                TokenKind::Op(Op::LParen) => depth += 1,
+                TokenKind::Op(Op::LParen | Op::LBrace) => depth += 1,
                 TokenKind::Op(Op::RParen) => {
                     depth -= 1;
                     if depth == 1 {

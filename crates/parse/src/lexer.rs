@@ -91,6 +91,10 @@ pub enum Op {
     Tilde,
     /// `!`
     Bang,
+    /// `{`
+    LBrace,
+    /// `}`
+    RBrace,
     /// `<<`
     ShiftLeft,
     /// `>>`
@@ -441,6 +445,8 @@ impl<'a> Lexer<'a> {
             (.., b'^') => (Op::Caret, 1),
             (.., b'~') => (Op::Tilde, 1),
             (.., b'!') => (Op::Bang, 1),
+            (.., b'{') => (Op::LBrace, 1),
+            (.., b'}') => (Op::RBrace, 1),
             (.., b':') => (Op::Colon, 1),
             _ => return Err(self.error(start)),
         };

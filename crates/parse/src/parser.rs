@@ -370,7 +370,7 @@ impl<'a> Parser<'a> {
         self.params - 1
     }
 
-    fn literal_token(&mut self) -> Token {
+    pub(super) fn literal_token(&mut self) -> Token {
         let token = self.advance();
         self.needs_literal |= self.shape_param(token).is_some();
         token

@@ -17,6 +17,7 @@ mod json;
 mod json_schema;
 mod json_search;
 mod json_shape;
+mod locale;
 mod locks;
 mod multi_valued;
 mod net;

@@ -1,6 +1,7 @@
 //! Numeric functions.
 
 use super::digest::random_u64;
+use super::locale::{EN_US, NumberStyle};
 use super::*;
 use crate::bit_bytes::is_bytes;
 use crate::env::{Env, RandState};
@@ -9,6 +10,7 @@ use crate::node::NumKind;
 use std::collections::hash_map::Entry;
 use tidemark_types::Decimal;
 use tidemark_types::convert::clamp_int;
+use tidemark_types::error::er;
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("abs", (1, 1), absolute_type, abs),
@@ -466,7 +468,7 @@ pub(super) fn in_base(mut value: u64, base: u32) -> String {
     }
 }
 
-/// `12,345.68`
+/// `12,345.68`, or as a locale writes it.
 fn format<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let value = args[0].eval(ctx)?;
     if value.is_null() {
@@ -489,20 +491,23 @@ fn format<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<V
             )
         }
     };
-    let (sign, plain) = plain
-        .strip_prefix('-')
-        .map_or(("", plain.as_str()), |rest| ("-", rest));
-    let (int, fraction) = plain.split_once('.').unwrap_or((plain, ""));
-    let mut out = String::from(sign);
-    for (i, c) in int.chars().enumerate() {
-        if i > 0 && (int.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    if !fraction.is_empty() {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    Ok(Val::string(out))
+    let style = match args.get(2) {
+        Some(locale) => number_style(&locale.eval(ctx)?, ctx.env),
+        None => &EN_US,
+    };
+    Ok(Val::string(style.write(&plain)))
+}
+
+/// The style of a locale; with warning 1649 that of en_US for one that is not known.
+fn number_style(locale: &Val, env: &Env) -> &'static NumberStyle {
+    let text = locale.to_text();
+    let name = match locale.is_null() {
+        true => "NULL".into(),
+        false => String::from_utf8_lossy(&text),
+    };
+    NumberStyle::of(&name).unwrap_or_else(|| {
+        let text = format!("Unknown locale: '{name}'");
+        env.warnings.warn(SqlError::new(er::UNKNOWN_LOCALE, text));
+        &EN_US
+    })
 }

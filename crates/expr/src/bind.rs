@@ -68,9 +68,9 @@ pub trait Hooks {
         }
     }
 
-    /// A name that means something beside the scope's columns (an alias in HAVING or ORDER BY).
-    fn name(&mut self, name: &ast::ColumnName) -> Option<Result<Expr>> {
-        let _ = name;
+    /// A name that means something other than the scope's columns (an alias in HAVING or ORDER BY).
+    fn name(&mut self, name: &ast::ColumnName, scope: &Scope, binder: &Binder) -> Option<Result<Expr>> {
+        let _ = (name, scope, binder);
         None
     }
 }
@@ -206,7 +206,7 @@ impl<'a> Binder<'a> {
                 };
                 build::param(*at, ty)
             }
-            ast::Expr::Column(name) => match hooks.name(name) {
+            ast::Expr::Column(name) => match hooks.name(name, scope, self) {
                 Some(found) => found?,
                 None => scope.resolve(name, self.clause)?,
             },

@@ -1,5 +1,6 @@
 //! A type as it is written → a type as it is, with MySQL's limits: display widths, precisions, lengths, members.
 
+use std::collections::HashMap;
 use tidemark_parse::ast::TypeName;
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::{Charset, Collation, Derivation, SqlType, TypeKind};
@@ -208,22 +209,39 @@ fn sized_text(length: Option<u64>, collation: Collation) -> TypeKind {
     }
 }
 
+/// For each member of an ENUM or SET that comes again: error 1291 in strict mode, a note otherwise.
+pub fn duplicate_members(name: &str, ty: &SqlType) -> Vec<SqlError> {
+    let members = ty.members.as_deref().unwrap_or(&[]);
+    if ty.collation.is_code_point() {
+        return Vec::new();
+    }
+    let kind = if ty.kind == TypeKind::Enum { "ENUM" } else { "SET" };
+    let mut left: HashMap<String, usize> = HashMap::with_capacity(members.len());
+    for member in members {
+        *left.entry(member.to_lowercase()).or_default() += 1;
+    }
+    let comes_again = |member: &&String| {
+        let left = left.get_mut(&member.to_lowercase());
+        left.is_some_and(|left| {
+            *left -= 1;
+            *left > 0
+        })
+    };
+    let duplicates = members.iter().filter(comes_again);
+    let error = |member: &String| {
+        SqlError::new(
+            er::DUPLICATED_VALUE_IN_TYPE,
+            format!("Column '{name}' has duplicated value '{member}' in {kind}"),
+        )
+    };
+    duplicates.map(error).collect()
+}
+
 fn members(kind: TypeKind, name: &str, ty: &TypeName, collation: Collation) -> Result<SqlType> {
     let mut members: Vec<String> = Vec::with_capacity(ty.members.len());
     for bytes in &ty.members {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_end_matches(' ').to_owned();
-        if members
-            .iter()
-            .any(|other| other.to_lowercase() == text.to_lowercase())
-            && !collation.is_code_point()
-        {
-            let kind = if kind == TypeKind::Enum { "ENUM" } else { "SET" };
-            return Err(SqlError::new(
-                er::DUPLICATED_VALUE_IN_TYPE,
-                format!("Column '{name}' has duplicated value '{text}' in {kind}"),
-            ));
-        }
         if kind == TypeKind::Set && text.contains(',') {
             return Err(SqlError::new(
                 er::ILLEGAL_VALUE_FOR_TYPE,

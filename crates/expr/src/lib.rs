@@ -66,7 +66,7 @@ mod window;
 pub use aggregate::{Accumulator, AggFunc, Aggregate, Inputs, Merging, Quotient};
 pub use bind::{Binder, Hooks, PlainHooks, array_out_of_place};
 pub use build::{BindCtx, DateConstant};
-pub use column_type::{ROW_BYTES_MAX, collation, column_type};
+pub use column_type::{ROW_BYTES_MAX, collation, column_type, duplicate_members};
 pub use compare::{compare_values, order_values};
 pub use env::{Env, EvalCtx, NoRow, NoSession, NoSubqueries, Row, SessionInfo, Subqueries};
 pub use func::{ArrayTest, array_test, call, cast_operand, digest_hash, schema_violation};
@@ -77,5 +77,5 @@ pub use like::LikePattern;
 pub use node::{
     ArithOp, BitOp, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, SubqueryKind, VarScope,
 };
-pub use scope::{AllowedColumns, DefaultOf, OUTER, Scope, ScopeColumn, ScopeTable, names_equal};
+pub use scope::{AllowedColumns, DefaultOf, OUTER, Scope, ScopeAlias, ScopeColumn, ScopeTable, names_equal};
 pub use window::{WindowFunc, WindowFunction, misplaced_window_function, range_end};

@@ -127,6 +127,15 @@ pub struct ScopeTable {
     pub readable: Option<Arc<AllowedColumns>>,
 }
 
+/// An item of a select list, which the queries inside its query may name where none of its tables has such a column.
+#[derive(Clone, Debug)]
+pub struct ScopeAlias {
+    /// Its name.
+    pub name: String,
+    /// Its value over the query's row, without subqueries; or why it cannot be named.
+    pub value: Result<Expr>,
+}
+
 /// The tables that the names of an expression can mean.
 #[derive(Clone, Debug, Default)]
 pub struct Scope<'p> {
@@ -136,15 +145,16 @@ pub struct Scope<'p> {
     pub outer: Option<&'p Scope<'p>>,
     /// The row has at least so many slots: tables of merged views have some, and no names here.
     pub reserved: usize,
+    /// The items of the select list that the queries inside may name.
+    pub aliases: Vec<ScopeAlias>,
 }
 
 impl<'p> Scope<'p> {
     /// An empty scope inside `outer`.
     pub fn inside(outer: Option<&'p Scope<'p>>) -> Scope<'p> {
         Scope {
-            tables: Vec::new(),
             outer,
-            reserved: 0,
+            ..Scope::default()
         }
     }
 
@@ -167,8 +177,7 @@ impl<'p> Scope<'p> {
         };
         Scope {
             tables: vec![table],
-            outer: None,
-            reserved: 0,
+            ..Scope::default()
         }
     }
 
@@ -213,6 +222,11 @@ impl<'p> Scope<'p> {
                 };
                 return Ok(build::named_column(column.slot + shift, column.ty.clone(), name));
             }
+            if let Some(alias) = current.alias(name) {
+                let mut value = alias.value.clone()?;
+                value.shift(shift);
+                return Ok(value);
+            }
             scope = current.outer;
             shift += OUTER;
         }
@@ -220,6 +234,11 @@ impl<'p> Scope<'p> {
             Some(limits) => Err(limits.denied(&name.column)),
             None => Err(SqlError::unknown_column(&name.to_string(), clause)),
         }
+    }
+
+    fn alias(&self, name: &ColumnName) -> Option<&ScopeAlias> {
+        let mut aliases = self.aliases.iter().filter(|_| name.table.is_none());
+        aliases.find(|alias| names_equal(&alias.name, &name.column))
     }
 
     /// The default of the column that a name means, here or in the scopes around. Errors 1054, 1052 and 1143; 1364 and 3773 for a

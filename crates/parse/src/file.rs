@@ -1,6 +1,7 @@
 //! INTO OUTFILE and INTO DUMPFILE, LOAD DATA, and the clauses FIELDS and LINES.
 
 use super::ast::*;
+use super::expr::number_literal;
 use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
 use tidemark_types::error::{Result, SqlError, er};
@@ -113,7 +114,7 @@ impl Parser<'_> {
             let mut clauses = 0;
             while let Some(which) = self.accept_any(&["STARTING", "TERMINATED"]) {
                 self.expect("BY")?;
-                let text = self.string()?;
+                let text = self.mark()?;
                 match which {
                     "STARTING" => format.line_start = text,
                     _ => format.line_end = text,
@@ -127,21 +128,33 @@ impl Parser<'_> {
         Ok(format)
     }
 
+    /// What divides, encloses or escapes: a string, or the bytes of a hexadecimal or bit literal.
+    fn mark(&mut self) -> Result<Vec<u8>> {
+        if !matches!(self.token().kind, TokenKind::Hex | TokenKind::Bit) {
+            return self.string();
+        }
+        let token = self.literal_token();
+        match number_literal(token.kind, self.text(token)) {
+            Literal::Hex(bytes) | Literal::Bit(bytes) => Ok(bytes),
+            _ => self.error(),
+        }
+    }
+
     fn field_clause(&mut self, format: &mut FileFormat) -> Result<bool> {
         if self.accept("TERMINATED") {
             self.expect("BY")?;
-            format.field_end = self.string()?;
+            format.field_end = self.mark()?;
         } else if self.accept("OPTIONALLY") {
             self.expect("ENCLOSED")?;
             self.expect("BY")?;
             format.optionally = true;
-            format.enclosed = self.string()?;
+            format.enclosed = self.mark()?;
         } else if self.accept("ENCLOSED") {
             self.expect("BY")?;
-            format.enclosed = self.string()?;
+            format.enclosed = self.mark()?;
         } else if self.accept("ESCAPED") {
             self.expect("BY")?;
-            format.escaped = self.string()?;
+            format.escaped = self.mark()?;
         } else {
             return Ok(false);
         }

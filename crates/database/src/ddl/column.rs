@@ -4,7 +4,7 @@ use super::generated;
 use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, ColumnDefault};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{NoSubqueries, ROW_BYTES_MAX, column_type};
+use crate::expr::{NoSubqueries, ROW_BYTES_MAX, column_type, duplicate_members};
 use crate::parse::ast::{self, DefaultValue, Expr, Literal, UnaryOp};
 use crate::types::{Collation, Decimal, SqlType, TypeKind, Value, assign};
 
@@ -17,6 +17,12 @@ pub fn column(state: &SessionState, def: &ast::ColumnDef, table: Collation) -> R
     }
     let generated = generated::column(def)?;
     let (mut ty, explicit_collation) = column_type(name, &def.ty, table)?;
+    for duplicate in duplicate_members(name, &ty) {
+        match state.settings.sql_mode.strict() {
+            true => return Err(duplicate),
+            false => state.warnings.note(duplicate),
+        }
+    }
     let serial = def.ty.name == "SERIAL";
     ty.nullable = def.nullable.unwrap_or(true) && !serial && !def.auto_increment;
     if def.primary {

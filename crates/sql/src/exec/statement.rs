@@ -94,7 +94,10 @@ fn run_traced(
         Body::Insert(plan) => Ok(changed(state, change::insert::run(plan, run, out)?)),
         Body::Update(plan) => Ok(changed(state, change::update::run(plan, run)?)),
         Body::Delete(plan) => Ok(changed(state, change::delete::run(plan, run)?)),
-        Body::Joined(plan) => Ok(changed(state, change::joined::run(plan, &exec, run)?)),
+        Body::Joined(plan) => {
+            state.found_rows.set(0);
+            Ok(changed(state, change::joined::run(plan, &exec, run)?))
+        }
         Body::Setup(plan) => Ok(changed(state, change::setup::run(plan, &exec, run)?)),
         Body::Handler(read) => {
             out.columns(plan.columns().unwrap_or(&[]))?;
@@ -104,6 +107,8 @@ fn run_traced(
             for expr in list {
                 expr.eval(&env.ctx())?;
             }
+            // DO is a query of one row.
+            state.found_rows.set(1);
             Ok(Outcome::Done {
                 affected_rows: 0,
                 last_insert_id: 0,
@@ -210,9 +215,7 @@ fn select(
     let mut output = SinkOutput::new(out, types, session);
     let found = exec.query(query, scope, &mut output)?;
     let sent = output.rows;
-    session
-        .found_rows
-        .set(if query.calc_found_rows { found } else { sent });
+    session.found_rows.set(found);
     Ok(Outcome::Rows(sent))
 }
 
@@ -223,11 +226,7 @@ fn into_file(query: &QueryPlan, form: &FileForm, exec: &Exec, scope: QueryScope)
     form.warn_if_ambiguous(session);
     let found = exec.query(query, scope, &mut output)?;
     let affected_rows = output.finish()?;
-    session.found_rows.set(if query.calc_found_rows {
-        found
-    } else {
-        affected_rows
-    });
+    session.found_rows.set(found);
     Ok(Outcome::Done {
         affected_rows,
         last_insert_id: 0,
@@ -244,7 +243,10 @@ fn into_variables(query: &QueryPlan, names: &[String], exec: &Exec, scope: Query
         row = Some(values.to_vec());
         Ok(true)
     });
-    exec.query(query, scope, &mut collect)?;
+    let found = exec.query(query, scope, &mut collect)?;
+    if !is_value_of_set(query) {
+        exec.session.found_rows.set(found);
+    }
     let affected_rows = row.is_some() as u64;
     match row {
         Some(row) => {

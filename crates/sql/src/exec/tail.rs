@@ -32,8 +32,10 @@ pub(super) struct Tail<'t, 'a> {
     sorter: Option<Box<Sorter<'a>>>,
     skip: u64,
     left: u64,
-    /// Rows that would have come without the limit.
+    /// Rows that have come, with those that the limit leaves out.
     found: u64,
+    /// The limit and its offset; no limit if all rows are to be counted.
+    wanted: u64,
     measured: Option<&'a Measured>,
     telling: Option<Telling<'t, 'a>>,
 }
@@ -81,6 +83,7 @@ impl<'t, 'a> Tail<'t, 'a> {
             skip,
             left,
             found: 0,
+            wanted,
             measured: exec.measured,
             telling: exec.telling(plan),
         })
@@ -222,11 +225,12 @@ impl<'t, 'a> Tail<'t, 'a> {
         Ok(ScanControl::Next)
     }
 
-    /// The input has ended. Returns how many rows the query has, without its limit if that was asked for.
+    /// The input has ended. Returns how many rows the query has, without its offset, and without its limit if that was asked for: what
+    /// FOUND_ROWS() says.
     #[inline]
     pub fn finish(&mut self, out: &mut dyn Output) -> Result<u64> {
         if self.distinct.is_none() && self.sorter.is_none() {
-            return Ok(self.found);
+            return Ok(self.found.min(self.wanted));
         }
         self.finish_waiting(out)
     }
@@ -252,7 +256,7 @@ impl<'t, 'a> Tail<'t, 'a> {
             // Duplicates were counted in.
             self.found = self.found.min(sorted as u64);
         }
-        Ok(self.found)
+        Ok(self.found.min(self.wanted))
     }
 
     /// A row that was put aside and turned out to be new; returns whether more are wanted.

@@ -10,15 +10,17 @@
 //! Block + Joined                group, safe    SelectPlan
 //! ```
 //!
-//! What each clause sees follows MySQL: GROUP BY takes a column before an alias, HAVING and ORDER BY an alias first; a
-//! number is the item of that position; HAVING without groups filters rows.
+//! What each clause sees follows MySQL. A name that is all of an ORDER BY means an item of the select list before a column, one that is all of a
+//! GROUP BY a column before an item. Inside expressions and aggregates columns come first in all clauses, but in HAVING, where keys come
+//! first, then items; subqueries of all of them see the items after the columns. [`Rank`] has the list. A number is the item of that
+//! position; HAVING without groups filters rows.
 
 use super::dependence::{Exported, Shown};
 use super::filter::is_steady;
 use super::from::From;
 use super::full_group_by::{OverGroups, order_aggregates};
-use super::group::{BlockHooks, Finished};
-use super::items::{Item, item_at};
+use super::group::{Aliases, BlockHooks, Finished, Rank, is_aggregated};
+use super::items::{Item, find_item, item_at};
 use super::join::{JoinInput, Joined};
 use super::order::OrderWish;
 use super::query::ordinal;
@@ -27,13 +29,12 @@ use super::trace::Tracer;
 use super::walk::has_subquery;
 use super::window::{WindowPass, Windows, has_window};
 use super::zero_dates::with_zero_dates;
-use super::{
-    AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, RowSource, SelectPlan, WINDOW,
-};
+use super::{GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, RowSource, SelectPlan};
 use crate::dictionary::names_equal;
 use crate::error::depth::SELECTS_MAX;
 use crate::error::{Result, SqlError, er};
-use crate::expr::{AggFunc, Aggregate, Expr, Node, OUTER, Scope, build};
+use crate::expr::digits::Asked;
+use crate::expr::{AggFunc, Aggregate, Expr, Node, Scope, build};
 use crate::parse::ast::{self, OrderItem};
 use crate::types::SqlMode;
 
@@ -41,6 +42,8 @@ use crate::types::SqlMode;
 const ORDER_CLAUSE: &str = "order clause";
 
 const HAVING_CLAUSE: &str = "having clause";
+
+const GROUP_CLAUSE: &str = "group statement";
 
 /// A SELECT block with its names resolved.
 pub(super) struct Block {
@@ -274,28 +277,31 @@ impl Planner<'_> {
         let mut windows = Windows::of_clause(&select.windows);
         let mut items = self.items(&select.items, from, (&mut finished, &mut windows))?;
         let filter = self.filter(select, from)?;
-        let aliases: Vec<(String, Expr)> = items
-            .iter()
-            .filter(|item| item.alias)
-            .map(|item| (item.name.clone(), item.expr.clone()))
-            .collect();
-        let keys = self.group_keys(&select.group_by, &from.scope, &items, &aliases)?;
+        let keys = self.group_keys(&select.group_by, &from.scope, &items)?;
         let selects_aggregates = !finished.aggregates.is_empty();
-        let mut clause = |planner: &mut Self, e: &ast::Expr, clause| {
+        let mut clause = |planner: &mut Self, e: &ast::Expr, clause, rank| {
             let binder = planner.binder.in_clause(clause);
             let mut hooks = BlockHooks {
                 planner,
                 aggregates: Some(&mut finished),
                 windows: (clause == ORDER_CLAUSE).then_some(&mut windows),
-                aliases: &aliases,
-                alias_first: true,
+                aliases: Aliases {
+                    items: &items,
+                    keys: &keys,
+                    rank,
+                },
             };
             binder.bind(e, &from.scope, &mut hooks)
         };
         let mut having = match &select.having {
             Some(having) => {
                 check_having(having, &from.scope, &items, &keys)?;
-                Some(build::condition(clause(self, having, HAVING_CLAUSE)?))
+                Some(build::condition(clause(
+                    self,
+                    having,
+                    HAVING_CLAUSE,
+                    Rank::AfterKeys,
+                )?))
             }
             None => None,
         };
@@ -304,14 +310,20 @@ impl Planner<'_> {
         for item in order_by {
             let expr = match ordinal(&item.expr) {
                 Some(n) => item_at(&items, n, ORDER_CLAUSE)?.expr.clone(),
-                None => clause(self, &item.expr, ORDER_CLAUSE)?,
+                None => {
+                    let rank = match item.expr {
+                        ast::Expr::Column(_) => Rank::First,
+                        _ => Rank::AfterColumns,
+                    };
+                    clause(self, &item.expr, ORDER_CLAUSE, rank)?
+                }
             };
             if is_aggregated(&expr) {
                 first_aggregate.get_or_insert(order.len() + 1);
             }
             order.push((expr, item.descending));
         }
-        self.bind_windows(&mut windows, from, &mut finished)?;
+        self.bind_windows((&mut windows, &items), from, &mut finished)?;
         let grouped = !finished.aggregates.is_empty() || !keys.is_empty();
         if let Some(n) = first_aggregate
             && keys.is_empty()
@@ -379,14 +391,22 @@ impl Planner<'_> {
         from.wrong_condition.take().map_or(Ok(filter), Err)
     }
 
-    fn bind_windows(&mut self, windows: &mut Windows, from: &From, finished: &mut Finished) -> Result<()> {
+    fn bind_windows(
+        &mut self,
+        (windows, items): (&mut Windows, &[Item]),
+        from: &From,
+        finished: &mut Finished,
+    ) -> Result<()> {
         let binder = self.binder;
         let mut hooks = BlockHooks {
             planner: self,
             aggregates: Some(finished),
             windows: None,
-            aliases: &[],
-            alias_first: false,
+            aliases: Aliases {
+                items,
+                keys: &[],
+                rank: Rank::AfterColumns,
+            },
         };
         windows.bind(&mut hooks, (&from.scope, &binder))
     }
@@ -448,35 +468,42 @@ impl Planner<'_> {
         }
     }
 
-    fn group_keys(
-        &mut self,
-        group_by: &[OrderItem],
-        scope: &Scope,
-        items: &[Item],
-        aliases: &[(String, Expr)],
-    ) -> Result<Vec<Expr>> {
+    fn group_keys(&mut self, group_by: &[OrderItem], scope: &Scope, items: &[Item]) -> Result<Vec<Expr>> {
         let mut keys = Vec::new();
         for item in group_by {
             let key = match (&item.expr, ordinal(&item.expr)) {
-                (_, Some(n)) => item_at(items, n, "group statement")?.expr.clone(),
-                // A column comes before an alias of the same name.
-                (ast::Expr::Column(name), _) if scope.find(name, "group statement")?.is_none() => {
-                    match aliases.iter().find(|(alias, _)| names_equal(alias, &name.column)) {
-                        Some((_, expr)) if name.table.is_none() => expr.clone(),
-                        _ => self.condition(&item.expr, scope, "group statement")?,
-                    }
-                }
-                _ => self.condition(&item.expr, scope, "group statement")?,
+                (_, Some(n)) => item_at(items, n, GROUP_CLAUSE)?.expr.clone(),
+                (ast::Expr::Column(name), _) => match grouped_item(name, scope, items)? {
+                    Some(item) => item.expr.clone(),
+                    None => self.condition(&item.expr, scope, GROUP_CLAUSE)?,
+                },
+                _ => self.group_expression(&item.expr, scope, items)?,
             };
-            if has_window(&key) {
+            // Only a name or a number brings such a value here.
+            if has_window(&key) || is_aggregated(&key) {
                 return Err(cannot_group_on(item, items));
-            }
-            if key.columns().iter().any(|slot| (AGGREGATE..OUTER).contains(slot)) {
-                return Err(SqlError::invalid_group_function());
             }
             keys.push(key);
         }
         Ok(keys)
+    }
+
+    /// An expression of GROUP BY, in which a name is an item's if the tables have no such column.
+    fn group_expression(&mut self, e: &ast::Expr, scope: &Scope, items: &[Item]) -> Result<Expr> {
+        let binder = self.binder.in_clause(GROUP_CLAUSE);
+        let mut hooks = BlockHooks {
+            planner: self,
+            aggregates: None,
+            windows: None,
+            aliases: Aliases {
+                items,
+                keys: &[],
+                rank: Rank::AfterColumns,
+            },
+        };
+        let mut bound = binder.bind(e, scope, &mut hooks)?;
+        self.settle_digits(&mut bound, Asked::Exact);
+        Ok(bound)
     }
 }
 
@@ -505,9 +532,17 @@ fn check_having(e: &ast::Expr, scope: &Scope, items: &[Item], keys: &[Expr]) -> 
     }
 }
 
-/// Whether an expression has a finished aggregate in it.
-fn is_aggregated(e: &Expr) -> bool {
-    e.columns().iter().any(|slot| (AGGREGATE..WINDOW).contains(slot))
+/// The item that GROUP BY names by itself: a column of the tables comes first, unless it is the item or it is not known which.
+fn grouped_item<'i>(name: &ast::ColumnName, scope: &Scope, items: &'i [Item]) -> Result<Option<&'i Item>> {
+    let Some(item) = find_item(items, name, GROUP_CLAUSE)?.filter(|_| name.table.is_none()) else {
+        return Ok(None);
+    };
+    Ok(match scope.find(name, GROUP_CLAUSE) {
+        Ok(Some(column)) => Some(item).filter(|item| item.expr.same_as(&column.expr(0))),
+        Ok(None) => Some(item),
+        Err(error) if error.code == er::NON_UNIQ => Some(item),
+        Err(error) => return Err(error),
+    })
 }
 
 /// Error 1056: a key that is the value of a window function.

@@ -1,13 +1,15 @@
 //! Aggregates, and what else the expressions of a query block are bound with.
 
 use super::change::INSERTED;
+use super::items::{Item, find_item};
 use super::outer_aggregate::Place;
 use super::rollup::placeholder;
+use super::walk::has_subquery;
 use super::window::{Windows, has_window};
-use super::{AGGREGATE, Planner};
+use super::{AGGREGATE, Planner, WINDOW};
 use crate::error::{Result, SqlError, er};
 use crate::expr::digits::Asked;
-use crate::expr::{Aggregate, Binder, Expr, Hooks, Node, Scope, build};
+use crate::expr::{Aggregate, Binder, Expr, Hooks, Node, Scope, ScopeAlias, build};
 use crate::parse::ast::{self, ColumnName, FunctionCall, Query};
 use crate::types::SqlType;
 
@@ -19,10 +21,93 @@ pub(super) struct BlockHooks<'h, 'a> {
     pub aggregates: Option<&'h mut Finished>,
     /// Where window functions are allowed, they are collected here.
     pub windows: Option<&'h mut Windows>,
-    /// Names of the select list.
-    pub aliases: &'h [(String, Expr)],
-    /// Aliases come before columns (HAVING, ORDER BY) rather than after them (GROUP BY).
-    pub alias_first: bool,
+    /// The select list, as far as its items can be named.
+    pub aliases: Aliases<'h>,
+}
+
+/// The items of a select list, for names that may mean one of them.
+#[derive(Clone, Copy)]
+pub(super) struct Aliases<'h> {
+    pub items: &'h [Item],
+    /// The keys of GROUP BY, for HAVING.
+    pub keys: &'h [Expr],
+    pub rank: Rank,
+}
+
+/// When a name means an item, as in MySQL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rank {
+    /// Only in subqueries, where the tables have no such column: in the select list, and in WHERE of none.
+    Inside,
+    /// If the tables have no such column: within expressions of GROUP BY, ORDER BY and windows, and in aggregates.
+    AfterColumns,
+    /// Before a column, except for one that is a key: HAVING.
+    AfterKeys,
+    /// Before a column: what ORDER BY names by itself.
+    First,
+}
+
+impl<'h> Aliases<'h> {
+    /// No name means an item.
+    pub const NONE: Aliases<'static> = Aliases {
+        items: &[],
+        keys: &[],
+        rank: Rank::Inside,
+    };
+
+    /// Within an expression or an aggregate.
+    pub fn within(self) -> Aliases<'h> {
+        let rank = match self.rank {
+            Rank::Inside => Rank::Inside,
+            _ => Rank::AfterColumns,
+        };
+        Aliases { rank, ..self }
+    }
+
+    /// The item that a name means; `None`: a column, here or further out. Error 1052.
+    fn meant(&self, name: &ColumnName, scope: &Scope, clause: &str) -> Result<Option<&'h Item>> {
+        if name.table.is_some() || self.rank == Rank::Inside {
+            return Ok(None);
+        }
+        if self.rank == Rank::AfterColumns && !matches!(scope.find(name, clause), Ok(None)) {
+            return Ok(None);
+        }
+        let Some(item) = find_item(self.items, name, clause)? else {
+            return Ok(None);
+        };
+        if self.rank == Rank::AfterKeys
+            && let Ok(Some(column)) = scope.find(name, clause)
+        {
+            let column = column.expr(0);
+            if !item.expr.same_as(&column) && self.keys.contains(&column) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(item))
+    }
+
+    /// What the subqueries of an expression may name.
+    fn of_subqueries(&self) -> Vec<ScopeAlias> {
+        let named = self.items.iter().filter(|item| item.alias);
+        let alias = named.map(|item| ScopeAlias {
+            name: item.name.clone(),
+            value: match &item.expr {
+                e if has_window(e) => Err(misplaced_alias(&item.name)),
+                e if self.rank == Rank::Inside && is_aggregated(e) => Err(SqlError::new(
+                    er::ILLEGAL_REFERENCE,
+                    format!(
+                        "Reference '{}' not supported (reference to group function)",
+                        item.name
+                    ),
+                )),
+                e if has_subquery(e) => Err(SqlError::not_supported(
+                    "a name of a subquery within another subquery",
+                )),
+                _ => Ok(item.named()),
+            },
+        });
+        alias.collect()
+    }
 }
 
 /// What is known of a group when it is finished, as the clauses ask for it.
@@ -100,7 +185,17 @@ impl Hooks for BlockHooks<'_, '_> {
         let before = self.aggregates.as_ref().map(|finished| finished.aggregates.len());
         let in_aggregate = self.planner.is_in_aggregate(scope);
         self.planner.places.push(Place::new(scope, before, in_aggregate));
-        let planned = self.planner.query(query, Some(scope));
+        let aliases = self.aliases.of_subqueries();
+        let planned = match aliases.is_empty() {
+            true => self.planner.query(query, Some(scope)),
+            false => {
+                let scope = Scope {
+                    aliases,
+                    ..scope.clone()
+                };
+                self.planner.query(query, Some(&scope))
+            }
+        };
         let place = self.planner.places.pop();
         self.planner.locks = locks;
         let mut plan = planned?;
@@ -116,24 +211,19 @@ impl Hooks for BlockHooks<'_, '_> {
         Ok((self.planner.queries.len() - 1, types))
     }
 
-    fn name(&mut self, name: &ColumnName) -> Option<Result<Expr>> {
-        if !self.alias_first || name.table.is_some() {
-            return None;
-        }
-        let found = self
-            .aliases
-            .iter()
-            .find(|(alias, _)| crate::dictionary::names_equal(alias, &name.column));
-        found.map(|(alias, expr)| match has_window(expr) && self.windows.is_none() {
-            true => Err(misplaced_alias(alias)),
-            false => Ok(expr.clone()),
-        })
+    fn name(&mut self, name: &ColumnName, scope: &Scope, binder: &Binder) -> Option<Result<Expr>> {
+        let found = self.aliases.meant(name, scope, binder.clause).transpose()?;
+        Some(found.and_then(|item| match &item.expr {
+            e if has_window(e) && self.windows.is_none() => Err(misplaced_alias(&item.name)),
+            _ => Ok(item.named()),
+        }))
     }
 }
 
 impl BlockHooks<'_, '_> {
     fn bind_aggregate(&mut self, call: &FunctionCall, scope: &Scope, binder: &Binder) -> Result<Aggregate> {
-        let aliases = std::mem::take(&mut self.aliases);
+        let aliases = self.aliases;
+        self.aliases = aliases.within();
         let args = binder.bind_all(&call.args, scope, self);
         let order = call
             .order_by
@@ -175,6 +265,11 @@ fn misplaced_alias(alias: &str) -> SqlError {
             "You cannot use the alias '{alias}' of an expression containing a window function in this context.'"
         ),
     )
+}
+
+/// Whether an expression has a finished aggregate in it.
+pub(super) fn is_aggregated(e: &Expr) -> bool {
+    e.columns().iter().any(|slot| (AGGREGATE..WINDOW).contains(slot))
 }
 
 /// The slot that an expression is.

@@ -1,15 +1,15 @@
 //! The select list: its items and their names, and what the result's columns say of themselves.
 
 use super::from::{From, FromInput, FromTable};
-use super::group::{BlockHooks, Finished};
+use super::group::{Aliases, BlockHooks, Finished, Rank, slot_of};
 use super::json_table::ORG_TABLE;
 use super::window::Windows;
 use super::{AGGREGATE, Origin, OutputColumn, Planner};
-use crate::dictionary::{ColumnDefault, TableDef};
+use crate::dictionary::{ColumnDefault, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{DefaultOf, Expr, Node};
 use crate::parse::ast::{self, Literal, SelectItem};
-use crate::parse::lexer::{Lexer, TokenKind, unquote};
+use crate::parse::lexer::{Lexer, Op, TokenKind, unquote};
 use crate::types::meta::flag;
 use crate::types::{ColumnMeta, TypeKind};
 
@@ -74,8 +74,11 @@ impl Planner<'_> {
                         planner: self,
                         aggregates: Some(finished),
                         windows: Some(windows),
-                        aliases: &[],
-                        alias_first: false,
+                        aliases: Aliases {
+                            items: &out,
+                            keys: &[],
+                            rank: Rank::Inside,
+                        },
                     };
                     let bound = binder.bind(expr, &from.scope, &mut hooks)?;
                     out.push(Item {
@@ -94,34 +97,48 @@ impl Planner<'_> {
         match (alias, expr) {
             (Some(alias), _) => alias.to_owned(),
             (None, ast::Expr::Column(column)) => column.column.clone(),
-            (None, ast::Expr::Literal(Literal::Str { .. })) => self.string_name(text),
+            (None, ast::Expr::Literal(literal)) => self.literal_name(literal, text),
             (
                 None,
                 ast::Expr::Unary {
                     op: ast::UnaryOp::Plus,
                     ..
                 },
-            ) => text.trim_start_matches(['+', ' ']).to_string(),
+            ) => {
+                let text = text.trim_start_matches(['+', ' ']);
+                self.item_name(without_plus(expr), None, text)
+            }
             (None, _) => text.to_owned(),
         }
     }
 
-    /// A string names its column by what it says; of several in a row the first does.
-    fn string_name(&self, text: &str) -> String {
+    /// A string, a number in decimal digits and NULL name their columns by themselves, whatever parentheses and signs are around: a string by
+    /// what it says, of several in a row by the first.
+    fn literal_name(&self, literal: &Literal, text: &str) -> String {
+        let names_itself = matches!(
+            literal,
+            Literal::Str { .. } | Literal::Int(_) | Literal::Decimal(_) | Literal::Double(_) | Literal::Null
+        );
+        if !names_itself {
+            return text.to_owned();
+        }
         let mode = self.binder.ctx.sql_mode;
         let mut lexer = Lexer::new(text.as_bytes(), 0, mode);
-        loop {
-            match lexer.token() {
-                Ok(token) if matches!(token.kind, TokenKind::Str | TokenKind::NationalStr) => {
-                    let prefix = (token.kind == TokenKind::NationalStr) as usize;
-                    let raw = &text.as_bytes()[token.start as usize + prefix..token.end as usize];
-                    return String::from_utf8_lossy(&unquote(raw, mode)).into_owned();
-                }
-                // An introducer.
-                Ok(token) if token.kind == TokenKind::Word => {}
-                _ => return text.to_string(),
-            }
+        while let Ok(token) = lexer.token() {
+            let raw = &text.as_bytes()[token.start as usize..token.end as usize];
+            let name = match token.kind {
+                TokenKind::Str => unquote(raw, mode),
+                TokenKind::NationalStr => unquote(&raw[1..], mode),
+                TokenKind::Int | TokenKind::Decimal | TokenKind::Float => raw.to_vec(),
+                TokenKind::Word if raw.eq_ignore_ascii_case(b"NULL") => b"NULL".to_vec(),
+                // An introducer, or the word of an ODBC escape.
+                TokenKind::Word | TokenKind::Quoted => continue,
+                TokenKind::Op(Op::LParen | Op::LBrace | Op::Plus) => continue,
+                _ => break,
+            };
+            return String::from_utf8_lossy(&name).into_owned();
         }
+        text.to_owned()
     }
 
     /// The result's columns. `keyed`: those of tables say what part they have in keys, as no column of a temporary table does.
@@ -222,6 +239,17 @@ impl Planner<'_> {
     }
 }
 
+/// An expression behind its signs.
+fn without_plus(e: &ast::Expr) -> &ast::Expr {
+    match e {
+        ast::Expr::Unary {
+            op: ast::UnaryOp::Plus,
+            expr,
+        } => without_plus(expr),
+        _ => e,
+    }
+}
+
 /// The name that the column in a slot has in the view that the statement calls `alias`.
 fn name_in<'f>(from: &'f From, alias: &str, slot: usize) -> Option<&'f str> {
     let views = from.scope.tables.iter().filter(|table| table.alias == alias);
@@ -251,6 +279,36 @@ fn default_in(from: &From, slot: usize) -> DefaultOf {
     let mut columns = from.scope.tables.iter().flat_map(|table| &table.columns);
     let found = columns.find(|column| column.value.is_none() && column.slot == slot);
     found.map_or(DefaultOf::Missing, |column| column.default.clone())
+}
+
+impl Item {
+    /// The expression, as what refers to it by name reads it: like a column, whatever it is computed by.
+    pub fn named(&self) -> Expr {
+        let mut expr = self.expr.clone();
+        if self.alias && slot_of(&expr).is_none() {
+            expr.name.get_or_insert_with(|| self.name.as_str().into());
+        }
+        expr
+    }
+}
+
+/// The item of this name; of several the last before a computed one, or that. Error 1052 for columns of which it cannot say which.
+pub(super) fn find_item<'i>(
+    items: &'i [Item],
+    name: &ast::ColumnName,
+    clause: &str,
+) -> Result<Option<&'i Item>> {
+    let mut found: Option<&Item> = None;
+    for item in items.iter().filter(|item| names_equal(&item.name, &name.column)) {
+        let is_column = slot_of(&item.expr).is_some_and(|slot| slot < AGGREGATE) || item.expr.name.is_some();
+        match found {
+            _ if !is_column => return Ok(Some(item)),
+            None => found = Some(item),
+            Some(first) if first.expr.same_as(&item.expr) => {}
+            Some(_) => return Err(SqlError::ambiguous_column(&name.column, clause)),
+        }
+    }
+    Ok(found)
 }
 
 /// The item that an ORDER BY or GROUP BY names by its number.

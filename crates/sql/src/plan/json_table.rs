@@ -17,6 +17,7 @@ use crate::dictionary::names_equal;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{
     DefaultOf, Expr, Node, ScopeColumn, ScopeTable, Volatility, check_document_type, column_type,
+    duplicate_members,
 };
 use crate::parse::ast::{self, JsonOtherwise, JsonTableColumn};
 use crate::types::json::{Json, PathStep, parse_path};
@@ -244,7 +245,11 @@ impl Binding<'_, '_> {
     }
 
     fn type_of(&self, name: &str, ty: &ast::TypeName) -> Result<SqlType> {
-        Ok(column_type(name, ty, self.planner.binder.ctx.collation_connection)?.0)
+        let (ty, _) = column_type(name, ty, self.planner.binder.ctx.collation_connection)?;
+        match duplicate_members(name, &ty).into_iter().next() {
+            Some(duplicate) => Err(duplicate),
+            None => Ok(ty),
+        }
     }
 
     /// The text of a literal.

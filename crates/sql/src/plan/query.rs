@@ -1,12 +1,13 @@
 //! Queries: ORDER BY and LIMIT around blocks ([`super::block`]); UNION, INTERSECT and EXCEPT of them; VALUES.
 
 use super::file_form::FileForm;
-use super::group::BlockHooks;
+use super::group::{Aliases, BlockHooks, Finished};
+use super::walk::has_subquery;
 use super::{Destination, Origin, OutputColumn, Planner, QueryBody, QueryPlan, SetBranch};
 use crate::accounts::Privileges;
 use crate::error::depth::check_stack;
 use crate::error::interrupt::check_interrupt;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::expr::digits::Asked;
 use crate::expr::{DefaultOf, Expr, Node, Scope, build, check_comparable};
 use crate::parse::ast::{self, Literal, OrderItem, Query};
@@ -79,6 +80,7 @@ impl Planner<'_> {
                 }
                 let columns = inner.columns.iter().map(OutputColumn::copy).collect();
                 let dependences = inner.dependences.take();
+                let calc_found_rows = inner.calc_found_rows;
                 // A query around a query: a union of one.
                 let body = QueryBody::Set {
                     first: Box::new(inner),
@@ -86,6 +88,7 @@ impl Planner<'_> {
                 };
                 QueryPlan {
                     dependences,
+                    calc_found_rows,
                     ..QueryPlan::of(body, columns)
                 }
             }
@@ -94,6 +97,9 @@ impl Planner<'_> {
         };
         if !matches!(query.body, ast::QueryBody::Select(_)) {
             plan.order = self.order_of_columns(&query.order_by, &plan.columns)?;
+            if plan.order.iter().any(|(e, _)| has_subquery(e)) {
+                plan.frees_latches();
+            }
         }
         plan.offset = offset;
         plan.limit = limit;
@@ -168,11 +174,15 @@ impl Planner<'_> {
         for branch in &mut branches {
             self.convert_output(&mut branch.plan, &columns)?;
         }
+        let calc_found_rows = first.calc_found_rows;
         let body = QueryBody::Set {
             first: Box::new(first),
             rest: branches,
         };
-        Ok(QueryPlan::of(body, columns))
+        Ok(QueryPlan {
+            calc_found_rows,
+            ..QueryPlan::of(body, columns)
+        })
     }
 
     /// Makes a branch of a union give the common types.
@@ -249,11 +259,38 @@ impl Planner<'_> {
                         column.ok_or_else(|| SqlError::unknown_column(&n.to_string(), "order clause"))?;
                     build::column(column.slot, column.ty.clone())
                 }
-                None => self.condition(&item.expr, &scope, "order clause")?,
+                None => self.order_of_column(&item.expr, &scope, out.len() + 1)?,
             };
             out.push((expr, item.descending));
         }
         Ok(out)
+    }
+
+    /// The `n`-th expression of a union's ORDER BY. Errors 1250 for a column of a table, and 3028 for an aggregate.
+    fn order_of_column(&mut self, e: &ast::Expr, scope: &Scope, n: usize) -> Result<Expr> {
+        let binder = self.binder.in_clause("order clause");
+        let mut finished = Finished::default();
+        let mut hooks = BlockHooks {
+            planner: self,
+            aggregates: Some(&mut finished),
+            windows: None,
+            aliases: Aliases::NONE,
+        };
+        let bound = binder.bind(e, scope, &mut hooks);
+        let mut bound = bound.map_err(|error| match qualifier(e) {
+            Some(table) if error.code == er::BAD_FIELD => table_not_allowed(table),
+            _ => error,
+        })?;
+        if !finished.aggregates.is_empty() {
+            return Err(SqlError::new(
+                er::AGGREGATE_ORDER_FOR_UNION,
+                format!(
+                    "Expression #{n} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT"
+                ),
+            ));
+        }
+        self.settle_digits(&mut bound, Asked::Exact);
+        Ok(bound)
     }
 
     // ---------------------------------------------------------------------------------------- expressions
@@ -274,13 +311,28 @@ impl Planner<'_> {
             planner: self,
             aggregates: None,
             windows: None,
-            aliases: &[],
-            alias_first: false,
+            aliases: Aliases::NONE,
         };
         let mut bound = binder.bind(e, scope, &mut hooks)?;
         self.settle_digits(&mut bound, Asked::Exact);
         Ok(bound)
     }
+}
+
+/// The first table that an expression names, outside its subqueries.
+fn qualifier(e: &ast::Expr) -> Option<&str> {
+    match e {
+        ast::Expr::Column(name) => name.table.as_deref(),
+        _ => e.children().into_iter().find_map(qualifier),
+    }
+}
+
+/// Error 1250.
+fn table_not_allowed(table: &str) -> SqlError {
+    SqlError::new(
+        er::TABLENAME_NOT_ALLOWED_HERE,
+        format!("Table '{table}' from one of the SELECTs cannot be used in global ORDER clause"),
+    )
 }
 
 /// The number an ORDER BY or GROUP BY item is, if it is one.
@@ -365,6 +417,22 @@ impl QueryPlan {
             is_unveiled: false,
             ordered_by_output: false,
             dependences: None,
+        }
+    }
+
+    /// What evaluates its rows has subqueries: no block may evaluate them while a page is latched.
+    fn frees_latches(&mut self) {
+        match &mut self.body {
+            QueryBody::Select(select) => select.latch_safe = false,
+            QueryBody::Set { first, rest } => {
+                first.frees_latches();
+                rest.iter_mut().for_each(|branch| branch.plan.frees_latches());
+            }
+            QueryBody::Recursive(recursion) => {
+                recursion.seed.frees_latches();
+                recursion.steps.iter_mut().for_each(QueryPlan::frees_latches);
+            }
+            QueryBody::Values(_) => {}
         }
     }
 

@@ -5,7 +5,7 @@
 //! that order already. Passes follow one another as MySQL has them: windows of the WINDOW clause before the others, those of
 //! the same order side by side. The rows leave in the order of the last.
 
-use super::group::BlockHooks;
+use super::group::{Aliases, BlockHooks};
 use super::{Planner, WINDOW};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{
@@ -456,8 +456,15 @@ fn own_keys(
             ),
         ));
     }
+    let aliases = hooks.aliases;
     let mut key = |e: &ast::Expr, clause: &'static str| {
+        // An alias is none by itself.
+        hooks.aliases = match e {
+            ast::Expr::Column(_) => Aliases::NONE,
+            _ => aliases,
+        };
         let bound = binder.in_clause(clause).bind(e, scope, hooks);
+        hooks.aliases = aliases;
         bound.map_err(|error| match error.code {
             er::WINDOW_INVALID_WINDOW_FUNC_USE => nested(text),
             _ => error,
@@ -679,7 +686,8 @@ impl BlockHooks<'_, '_> {
         let (Some(windows), Some(over)) = (self.windows.take(), &call.over) else {
             return Err(misplaced_window_function(&call.name));
         };
-        let aliases = std::mem::take(&mut self.aliases);
+        let aliases = self.aliases;
+        self.aliases = aliases.within();
         let bound = self.bind_over(call, over, windows, (scope, binder));
         self.aliases = aliases;
         let bound = bound.map(|(function, window)| {

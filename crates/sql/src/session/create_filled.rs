@@ -163,10 +163,13 @@ fn fill(state: &SessionState, txn: &mut Transaction, plan: &StatementPlan, param
     txn.set_snapshot_isolation(settings.snapshot_isolation);
     txn.begin(settings.isolation, false);
     txn.statement_begin();
+    let found_rows = state.found_rows.get();
     let done = exec::run(plan, state, txn, params, &mut Discard).and_then(|done| {
         txn.commit()?;
         Ok(done)
     });
+    // CREATE TABLE … SELECT is no query to FOUND_ROWS().
+    state.found_rows.set(found_rows);
     if done.is_err() && txn.is_active() {
         txn.rollback()?;
     }

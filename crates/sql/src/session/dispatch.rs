@@ -94,7 +94,9 @@ impl Session {
             Answer::Rows(rows) => {
                 self.state.row_count.set(-1);
                 self.state.sent.set(rows.rows.len() as u64);
-                self.state.found_rows.set(rows.rows.len() as u64);
+                if counts_rows(statement) {
+                    self.state.found_rows.set(rows.rows.len() as u64);
+                }
                 rows.send(&self.state, status, out)
             }
         }
@@ -269,6 +271,35 @@ pub(super) fn is_planned(statement: &Statement) -> bool {
             | Statement::Do(_)
             | Statement::Explain(_)
             | Statement::HandlerRead(_)
+    )
+}
+
+/// Whether FOUND_ROWS() counts the rows of a statement that is not planned: in MySQL those that are queries of INFORMATION_SCHEMA, not those
+/// that the server writes by itself.
+fn counts_rows(statement: &Statement) -> bool {
+    let show = match statement {
+        Statement::Show(show) => show,
+        other => return matches!(other, Statement::Describe { .. }),
+    };
+    !matches!(
+        show.what,
+        ShowKind::Warnings { .. }
+            | ShowKind::Errors { .. }
+            | ShowKind::ProcessList { .. }
+            | ShowKind::EngineStatus { .. }
+            | ShowKind::Privileges
+            | ShowKind::MasterStatus
+            | ShowKind::BinaryLogs
+            | ShowKind::ReplicaStatus { .. }
+            | ShowKind::Replicas
+            | ShowKind::RelaylogEvents { .. }
+            | ShowKind::Profiles
+            | ShowKind::Grants { .. }
+            | ShowKind::CreateTable(_)
+            | ShowKind::CreateView(_)
+            | ShowKind::CreateDatabase { .. }
+            | ShowKind::CreateUser(_)
+            | ShowKind::CreateProgram { .. }
     )
 }
 

@@ -124,6 +124,7 @@ impl InsertRun<'_> {
                 };
                 let rows = exec.rows_of(&source.query, scope, None)?;
                 let total = rows.len() as u64;
+                run.session.found_rows.set(total);
                 let mut values = Vec::with_capacity(plan.target.def.columns.len());
                 let mut at = 0;
                 rows.for_each(&mut |row| {

@@ -1,7 +1,7 @@
 //! The lines of a file, field by field, as LOAD DATA reads them.
 //!
 //! Bytes come in parts; what is kept is the part at hand and the field being put together, which counts against the statement's
-//! memory. An escape makes the next byte plain, but for `\\n`, `\\t` and their kin; `\\N` alone is NULL. An enclosed field ends at the
+//! memory. An escape makes the next byte plain, but for `\\n`, `\\t` and their kin; `\\N` alone is NULL, enclosed or not. An enclosed field ends at the
 //! enclosing byte only where the end of a field or of the line follows; doubled, that byte stands for itself. Where nothing
 //! divides or encloses fields, each has so many bytes (an escape and what follows count as one), nothing is NULL, and a line may end early.
 
@@ -273,7 +273,7 @@ impl<'a> Lines<'a> {
                 match self.get()? {
                     None => {
                         self.at_line_end = true;
-                        return Ok((false, true));
+                        return Ok((null, true));
                     }
                     Some(next) if Some(next) == quote => {
                         self.push(next)?;
@@ -281,7 +281,7 @@ impl<'a> Lines<'a> {
                     }
                     Some(next) if self.ends_line(next)? => {
                         self.at_line_end = true;
-                        return Ok((false, true));
+                        return Ok((null, true));
                     }
                     Some(next) if self.ends_field(next)? => return Ok((false, true)),
                     Some(next) => {

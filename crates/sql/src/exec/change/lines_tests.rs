@@ -108,6 +108,11 @@ fn an_enclosed_field_ends_where_an_end_follows() {
     );
     assert_eq!(shown(&format, "NULL,\"NULL\",\\N\n"), "-|NULL|-");
     assert_eq!(
+        shown(&format, "\"\\N\",\"x\\N\",\"N\"\n"),
+        "-|xN|N",
+        "\\N is NULL where it is enclosed, too"
+    );
+    assert_eq!(
         shown(&format, "\"a,b\n"),
         "\"a,b\n",
         "never closed, it is part of the field"

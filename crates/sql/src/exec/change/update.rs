@@ -28,6 +28,7 @@ pub fn run<'a>(plan: &'a UpdatePlan, run: ChangeContext<'a>) -> Result<Changes> 
     };
     let (rows, target) = (&plan.rows, &plan.target);
     ChangeScan { rows, target, run }.change(&mut work)?;
+    run.session.found_rows.set(work.matched);
     Ok(outcome(run, work.matched, work.changed))
 }
 

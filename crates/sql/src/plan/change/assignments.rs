@@ -211,7 +211,7 @@ impl Hooks for DefaultHooks<'_> {
         }
         literal_default(self.target, at)
     }
-    fn name(&mut self, name: &ast::ColumnName) -> Option<Result<Expr>> {
-        self.inner.name(name)
+    fn name(&mut self, name: &ast::ColumnName, scope: &Scope, binder: &Binder) -> Option<Result<Expr>> {
+        self.inner.name(name, scope, binder)
     }
 }

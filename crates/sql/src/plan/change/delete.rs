@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::expr::EvalCtx;
 use crate::parse::ast;
 use crate::plan::Planner;
-use crate::plan::group::BlockHooks;
+use crate::plan::group::{Aliases, BlockHooks};
 
 /// DELETE from one table.
 pub struct DeletePlan {
@@ -37,8 +37,7 @@ impl Planner<'_> {
             planner: self,
             aggregates: None,
             windows: None,
-            aliases: &[],
-            alias_first: false,
+            aliases: Aliases::NONE,
         };
         let clauses = Clauses {
             table,

@@ -16,7 +16,7 @@ use crate::expr::digits::Asked;
 use crate::expr::{AllowedColumns, Binder, Expr, Hooks, Scope, ScopeColumn, ScopeTable, build};
 use crate::parse::ast;
 use crate::plan::from::default_of;
-use crate::plan::group::BlockHooks;
+use crate::plan::group::{Aliases, BlockHooks};
 use crate::plan::query::each_output;
 use crate::plan::{Planner, QueryPlan};
 use crate::types::SqlType;
@@ -88,8 +88,7 @@ impl Planner<'_> {
                     planner: self,
                     aggregates: None,
                     windows: None,
-                    aliases: &[],
-                    alias_first: false,
+                    aliases: Aliases::NONE,
                 };
                 InsertSource::Rows(bind_rows(
                     rows,
@@ -116,8 +115,7 @@ impl Planner<'_> {
             planner: self,
             aggregates: None,
             windows: None,
-            aliases: &[],
-            alias_first: false,
+            aliases: Aliases::NONE,
         };
         let on_duplicate = bind_on_duplicate(insert, &target, &columns, selected, &binder, &mut hooks);
         self.on_duplicate = false;

@@ -12,7 +12,7 @@ use crate::expr::{Expr, ScopeTable};
 use crate::mdl::Mode;
 use crate::parse::ast;
 use crate::plan::from::{self, FromInput, FromTable};
-use crate::plan::group::BlockHooks;
+use crate::plan::group::{Aliases, BlockHooks};
 use crate::plan::join::{self, JoinInput};
 use crate::plan::order::OrderWish;
 use crate::plan::zero_dates::with_zero_dates;
@@ -142,8 +142,7 @@ impl Planner<'_> {
                 planner: self,
                 aggregates: None,
                 windows: None,
-                aliases: &[],
-                alias_first: false,
+                aliases: Aliases::NONE,
             };
             let value = &assignment.value;
             let scope = (&from.scope, from.tables[at].base);

@@ -9,7 +9,7 @@ use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, Duplicates, FileFormat};
 use crate::plan::Planner;
-use crate::plan::group::BlockHooks;
+use crate::plan::group::{Aliases, BlockHooks};
 use crate::types::Charset;
 
 /// Where the lines come from, and what their fields are.
@@ -93,8 +93,7 @@ impl Planner<'_> {
             planner: self,
             aggregates: None,
             windows: None,
-            aliases: &[],
-            alias_first: false,
+            aliases: Aliases::NONE,
         };
         let bound = bind_rows(&[values], &columns, true, &target, &binder, &mut hooks)?;
         let set: Vec<(usize, Given)> = columns.iter().copied().zip(bound.into_iter().flatten()).collect();

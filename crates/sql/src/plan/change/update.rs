@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::expr::{EvalCtx, Scope};
 use crate::parse::ast;
 use crate::plan::Planner;
-use crate::plan::group::BlockHooks;
+use crate::plan::group::{Aliases, BlockHooks};
 use crate::plan::statement::Body;
 
 /// UPDATE of one table.
@@ -57,8 +57,7 @@ impl Planner<'_> {
             planner: self,
             aggregates: None,
             windows: None,
-            aliases: &[],
-            alias_first: false,
+            aliases: Aliases::NONE,
         };
         let mut scope = Scope::default();
         scope.add(target.scope_table(table.alias.as_deref()))?;
@@ -69,8 +68,7 @@ impl Planner<'_> {
             planner: self,
             aggregates: None,
             windows: None,
-            aliases: &[],
-            alias_first: false,
+            aliases: Aliases::NONE,
         };
         let clauses = Clauses {
             table,

@@ -101,6 +101,7 @@ impl<'p, 'a> Canonical<'p, 'a> {
             scope: &Scope::default(),
             whole: &[],
             items: &[],
+            keys: &[],
             aliases: Aliases::Never,
             outer: None,
         };
@@ -162,6 +163,7 @@ impl<'p, 'a> Canonical<'p, 'a> {
                     scope: &Scope::inside(outer.map(|outer| outer.scope)),
                     whole: &[],
                     items: &[],
+                    keys: &[],
                     aliases: Aliases::Never,
                     outer,
                 };
@@ -213,6 +215,7 @@ impl<'p, 'a> Canonical<'p, 'a> {
             scope: &from.scope,
             whole: &whole,
             items: &[],
+            keys: &[],
             aliases: Aliases::Never,
             outer,
         };
@@ -229,8 +232,11 @@ impl<'p, 'a> Canonical<'p, 'a> {
         names.items = &named;
         names.aliases = Aliases::Last;
         let group_by = self.order(&select.group_by, &items, &names)?;
+        let keys: Vec<Expr> = group_by.iter().map(|key| key.expr.clone()).collect();
+        names.keys = &keys;
         names.aliases = Aliases::First;
         let having = self.optional_condition(select.having.as_ref(), &names)?;
+        names.keys = &[];
         let order_by = self.order(order_by, &items, &names)?;
         let select = Select {
             items,
@@ -394,12 +400,13 @@ impl<'p, 'a> Canonical<'p, 'a> {
                 let scope = Scope {
                     tables: walk.scope.tables[first..end].to_vec(),
                     outer: walk.scope.outer,
-                    reserved: 0,
+                    ..Scope::default()
                 };
                 let names = Names {
                     scope: &scope,
                     whole: &walk.whole[first..end],
                     items: &[],
+                    keys: &[],
                     aliases: Aliases::Never,
                     outer: walk.outer,
                 };
@@ -477,7 +484,11 @@ impl<'p, 'a> Canonical<'p, 'a> {
                         _ => item.expr.clone(),
                     }
                 }
-                None => self.expr(&item.expr, names)?,
+                // Within an expression columns come first.
+                None => match item.expr {
+                    Expr::Column(_) => self.expr(&item.expr, names)?,
+                    _ => self.expr(&item.expr, &names.within())?,
+                },
             };
             out.push(OrderItem {
                 expr,

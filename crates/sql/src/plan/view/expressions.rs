@@ -4,6 +4,7 @@ use super::canonical::{Canonical, Naming};
 use super::names::Names;
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError, er};
+use crate::expr::Aggregate;
 use crate::parse::ast::*;
 
 /// Error 1350.
@@ -225,6 +226,10 @@ impl Canonical<'_, '_> {
     }
 
     fn function(&mut self, written: &FunctionCall, names: &Names) -> Result<Expr> {
+        let names = &match Aggregate::is_aggregate(&written.name) {
+            true => names.within(),
+            false => *names,
+        };
         let mut args = self.list(&written.args, names)?;
         match (written.name.as_str(), args.len()) {
             ("JSON_VALUE", _) => return Err(SqlError::not_supported("JSON_VALUE in a view")),

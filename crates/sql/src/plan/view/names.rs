@@ -20,12 +20,15 @@ pub(super) enum Aliases {
 }
 
 /// What names can mean at a place.
+#[derive(Clone, Copy)]
 pub(super) struct Names<'n> {
     pub scope: &'n Scope<'n>,
     /// By table of the scope: it goes by its own name, which its database belongs to.
     pub whole: &'n [bool],
     /// The select list's aliases, with their expressions.
     pub items: &'n [(String, Expr)],
+    /// The keys of GROUP BY, which HAVING takes before aliases.
+    pub keys: &'n [Expr],
     pub aliases: Aliases,
     pub outer: Option<&'n Names<'n>>,
 }
@@ -55,26 +58,43 @@ impl Walk<'_> {
             scope,
             whole: &self.whole,
             items: &[],
+            keys: &[],
             aliases: Aliases::Never,
             outer: self.outer,
         }
     }
 }
 
-impl Names<'_> {
+impl<'n> Names<'n> {
+    /// The same within an expression or an aggregate, where columns come first.
+    pub fn within(&self) -> Names<'n> {
+        Names {
+            aliases: match self.aliases {
+                Aliases::Never => Aliases::Never,
+                _ => Aliases::Last,
+            },
+            ..*self
+        }
+    }
+
+    fn alias(&self, name: &ColumnName) -> Option<&'n (String, Expr)> {
+        let mut items = self.items.iter().filter(|_| name.table.is_none());
+        items.find(|(alias, _)| names_equal(alias, &name.column))
+    }
+
     /// A column as it is written in full, or an alias of the select list.
     pub fn column(&self, name: &ColumnName) -> Result<Expr> {
-        let alias = match name.table {
-            None => self
-                .items
-                .iter()
-                .find(|(alias, _)| names_equal(alias, &name.column)),
-            Some(_) => None,
-        };
+        let alias = self.alias(name);
         let own = self.scope.locate(name, "field list")?;
         match (alias, own, self.aliases) {
             // A column of the same name would be meant by the alias alone.
-            (Some((_, expr)), Some(_), Aliases::First) => return Ok(expr.clone()),
+            (Some((_, expr)), Some((table, at)), Aliases::First) => {
+                let column = self.written(table, at);
+                return Ok(match self.keys.contains(&column) {
+                    true => column,
+                    false => expr.clone(),
+                });
+            }
             (Some((alias, _)), None, Aliases::First | Aliases::Last) => {
                 return Ok(Expr::Column(ColumnName {
                     schema: None,
@@ -88,6 +108,15 @@ impl Names<'_> {
         while let Some(here) = names {
             if let Some((table, at)) = here.scope.locate(name, "field list")? {
                 return Ok(here.written(table, at));
+            }
+            if !std::ptr::eq(here, self)
+                && let Some((alias, _)) = here.alias(name)
+            {
+                return Ok(Expr::Column(ColumnName {
+                    schema: None,
+                    table: None,
+                    column: alias.clone(),
+                }));
             }
             names = here.outer;
         }
@@ -148,6 +177,7 @@ pub(super) fn using(
         scope: &scope,
         whole: &walk.whole,
         items: &[],
+        keys: &[],
         aliases: Aliases::Never,
         outer: None,
     };

@@ -9,8 +9,9 @@
 //!  moments     text, a line per round: microseconds since 1970, and the position up to which the archive is certain then
 //! ```
 //!
-//! The log is not held for ever: an archive that takes nothing, or never returns from a write, is given up when the log has grown
-//! to several times its capacity. Whoever makes room in the log looks after that, since the thread that archives may hang.
+//! The log is not held for ever: an archive that takes nothing for some seconds, or never returns from a write, is given up when the
+//! log has grown to several times its capacity, and one that is merely too slow when the log has grown to many times. Each thread
+//! that makes room in the log checks that, since the thread that archives may hang.
 //!
 //! A restored directory is a copy (`backup.rs`) whose log is that of the archive up to the moment wanted, with nothing behind
 //! it: opening it recovers it to that moment. Records of the archive were durable, so whatever epoch they are of, none of
@@ -29,13 +30,17 @@ use crate::log::{LOG_START, Mark, Segments};
 use crate::pool::PageBuf;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const STATE: &str = "archive";
 const NEW_STATE: &str = "archive.new";
 const MOMENTS: &str = "moments";
-/// An archive that takes nothing is given up when the log has grown to so many times its capacity.
+/// An archive that takes nothing is given up when it is behind by so many times the log's capacity.
 const BEHIND_MAX: u64 = 4;
+/// Any archive is given up when it is behind by so many times the log's capacity.
+const BEHIND_MOST: u64 = 64;
+/// An archive takes nothing if nothing was copied to it for so long.
+const HANGS_AFTER: Duration = Duration::from_secs(10);
 const CHUNK: usize = 64;
 
 /// To which moment a copy is restored.
@@ -65,6 +70,8 @@ pub(super) struct Archived {
     to: Option<Lsn>,
     /// `None`: it was given up.
     hold: Option<LogHold>,
+    /// When something was copied last, or the archive had everything.
+    moved_at: Option<Instant>,
     /// The log says already that the archive is behind.
     has_warned: bool,
 }
@@ -83,18 +90,20 @@ impl Store {
         done
     }
 
-    /// Gives the archive up if it is so far behind that the log has grown to several times its capacity, and warns before that.
+    /// Gives the archive up if it takes nothing while the log grows to several times its capacity, or is too slow by far, and warns before
+    /// that.
     pub(super) fn bound_archive(&self) {
         let mut archived = self.archived.lock();
         let (Some(to), Some(_)) = (archived.to, &archived.hold) else {
             return;
         };
         let (behind, capacity) = (self.log().flushed().0.saturating_sub(to.0), self.log_capacity());
-        if behind > BEHIND_MAX * capacity {
+        let hangs = archived.moved_at.is_none_or(|at| at.elapsed() >= HANGS_AFTER);
+        if behind > BEHIND_MAX * capacity && hangs || behind > BEHIND_MOST * capacity {
             archived.hold = None;
             ::log::error!(
-                "the log is archived no more from position {to} on: the archive has taken nothing while {behind} bytes were \
-                 written, and what is kept for it would fill the disk. Make a new backup, and give an empty directory"
+                "the log is archived no more from position {to} on: the archive is {behind} bytes behind, and what is kept for \
+                 it would fill the disk. Make a new backup, and give an empty directory"
             );
         } else if behind <= capacity / 2 {
             archived.has_warned = false;
@@ -112,12 +121,17 @@ impl Store {
     fn append_to(&self, archive: &mut LogArchive) -> Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let to = self.log().flushed();
+        let moved = || self.archived.lock().moved_at = Some(Instant::now());
         if to <= archive.to {
+            moved();
             return Ok(());
         }
         self.log()
             .segments()
-            .copy(archive.to, to, &*archive.disk, &mut |_| Ok(()))?;
+            .copy(archive.to, to, &*archive.disk, &mut |_| {
+                moved();
+                Ok(())
+            })?;
         archive.disk.sync_dir()?;
         // As long as the log was held, what was copied is what was there.
         if self.archived.lock().hold.is_none() {
@@ -130,6 +144,7 @@ impl Store {
         archive.to = to;
         let mut archived = self.archived.lock();
         archived.to = Some(to);
+        archived.moved_at = Some(Instant::now());
         if archived.hold.is_some() {
             archived.hold = Some(self.holds.hold(to));
         }
@@ -176,6 +191,7 @@ impl Store {
         *self.archived.lock() = Archived {
             to: Some(to),
             hold: Some(self.holds.hold(to)),
+            moved_at: Some(Instant::now()),
             has_warned: false,
         };
         Ok(LogArchive {

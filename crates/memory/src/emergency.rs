@@ -40,11 +40,12 @@ pub(super) fn arm() -> bool {
     if block.is_null() {
         return false;
     }
+    // Before the block can be taken: a thread that takes it sets this again.
+    STARVED.store(false, Ordering::Release);
     let before = KEPT.swap(block, Ordering::AcqRel);
     if !before.is_null() {
         unmap(before, BYTES);
     }
-    STARVED.store(false, Ordering::Release);
     true
 }
 

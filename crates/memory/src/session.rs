@@ -2,16 +2,16 @@
 //! complete, plans, definitions of temporary tables.
 //!
 //! A session has a thread of its own, and the allocator counts by thread, so what a session holds is what its thread has taken since the
-//! session began: one number, which nothing can be forgotten in. Before it keeps something it asks ([`hold`]):
+//! session began: one number, which nothing can be forgotten in. (What it has allocated for others, such as a definition in the dictionary, counts too.) Before it keeps something it asks ([`hold`]):
 //!
 //! ```text
 //!   0 ─────────────────────────────── 3/4 of the limit ────────── limit
 //!   any session may hold more,        a session may hold more     statements that have taken more than a little end,
-//!   up to half of all                 up to its fair share        and sessions that hold more than their share wait
+//!   up to half of all                 a quarter of its share      and sessions that hold more than their share wait
 //! ```
 //!
 //! The last quarter is for statements that run, so that sessions which hold what they can get do not stop the others. The fair share of a
-//! session is the limit over the number of sessions, at most a sixteenth.
+//! session is the limit over the number of sessions, at most a sixteenth; if every session holds a quarter of it, statements have the rest.
 
 use super::{Exceeded, THREAD, process_bytes, process_limit};
 use std::cell::Cell;

@@ -80,19 +80,17 @@ impl Counters {
     /// Stores those that have moved. Returns where the last record of that ends; `None` if there were none. Changes of
     /// definitions are kept from becoming visible meanwhile by the caller.
     pub fn settle(&self) -> Result<Option<Lsn>> {
-        let mut end = None;
+        let (mut end, mut failed) = (None, None);
         let moved = std::mem::take(&mut *self.moved.lock());
-        for (n, state) in moved.iter().enumerate() {
+        for state in moved {
             let Some(state) = state.upgrade() else { continue };
             match state.settle_now() {
                 Ok(stored) => end = end.max(stored),
-                Err(error) => {
-                    self.moved.lock().extend(moved[n..].iter().cloned());
-                    return Err(error);
-                }
+                // The others are stored all the same.
+                Err(error) => failed = Some(error),
             }
         }
-        Ok(end)
+        failed.map_or(Ok(end), Err)
     }
 }
 
@@ -142,7 +140,7 @@ pub(crate) struct TableState {
     place: Option<Place>,
     /// The next value to give.
     next: AtomicU64,
-    /// The highest counter that a note carries.
+    /// The highest counter that a note carries, or that was stored because none does.
     carried: AtomicU64,
     /// The counter in the catalog; held to change it or `next`.
     stored: Mutex<StoredCounter>,
@@ -199,11 +197,12 @@ impl TableState {
         if self.place.is_none() || next <= 1 {
             return 0;
         }
+        // Before the note is in the log: each round of storing from now on stores this counter. Also where another insert has
+        // carried as much or more, since that one may not have come to note it.
         if next > self.carried.load(Ordering::Relaxed) {
-            // Before the note is in the log: whoever stores counters from now on stores this one.
             self.carried.fetch_max(next, Ordering::SeqCst);
-            self.note_move();
         }
+        self.note_move();
         next
     }
 
@@ -260,19 +259,27 @@ impl TableState {
         sequence: Sequence,
     ) -> Result<bool> {
         let next = sequence.after(value);
-        if next <= self.peek() {
+        // A counter that is beyond the value already may have been moved for this very row, by one that no note carries.
+        let is_kept = || self.place.is_none() || next <= self.carried.load(Ordering::Acquire);
+        if next <= self.peek() && is_kept() {
             return Ok(true);
         }
         let mut stored = self.stored.lock();
-        if next <= self.peek() {
+        if next > self.peek() {
+            if taken() {
+                return Ok(false);
+            }
+            if is_kept() {
+                self.next.store(next, Ordering::Release);
+                self.note_move();
+                return Ok(true);
+            }
+        } else if is_kept() || next <= stored.counter {
             return Ok(true);
         }
-        if taken() {
-            return Ok(false);
-        }
-        if next > self.carried.load(Ordering::Acquire) {
-            self.put(&mut stored, next)?;
-        }
+        let next = next.max(self.peek());
+        self.put(&mut stored, next)?;
+        self.carried.fetch_max(next, Ordering::SeqCst);
         self.next.store(next, Ordering::Release);
         self.note_move();
         Ok(true)
@@ -331,7 +338,7 @@ impl TableState {
         };
         // It may use what is kept for undoing: until it is done, the log cannot be freed.
         let put = place.catalog.urgent().put(&place.key, &new.encode());
-        let lsn = put.inspect_err(|_| self.has_moved.store(true, Ordering::SeqCst))?;
+        let lsn = put.inspect_err(|_| self.note_move())?;
         *stored = new;
         Ok(Some(lsn.end))
     }
@@ -350,13 +357,17 @@ impl TableState {
         Ok(())
     }
 
+    /// Sees to it that the next round stores this counter.
     #[inline]
     fn note_move(&self) {
         if let Some(place) = &self.place
             && !self.has_moved.load(Ordering::SeqCst)
-            && !self.has_moved.swap(true, Ordering::SeqCst)
         {
-            place.counters.moved.lock().push(place.me.clone());
+            // The flag changes under the lock of the list: a round that begins after another thread has seen it finds the counter there.
+            let mut moved = place.counters.moved.lock();
+            if !self.has_moved.swap(true, Ordering::SeqCst) {
+                moved.push(place.me.clone());
+            }
         }
     }
 

@@ -110,6 +110,19 @@ const KEPT: &[(&str, &[&str], u64)] = &[
         21,
     ),
     (
+        "given to rows that stand in for others of the same key",
+        &[
+            "DROP TABLE {t}",
+            "CREATE TABLE {t} (k BIGINT PRIMARY KEY DEFAULT (UUID_SHORT()), id INT AUTO_INCREMENT, v INT, KEY (id))",
+            "REPLACE INTO {t} (k, v) VALUES (1, 1)",
+            "REPLACE INTO {t} (k, v) VALUES (1, 2)",
+            "DELETE FROM {t}",
+            "INSERT INTO {t} (k, v) VALUES (1, 3)",
+            "REPLACE INTO {t} (k, v) VALUES (1, 4)",
+        ],
+        5,
+    ),
+    (
         "a key that was taken raises it by an update",
         &[
             "INSERT INTO {t} (v) VALUES (1)",

@@ -231,6 +231,9 @@ mod tests {
         }
     }
 
+    /// Below what 128 bits hold.
+    const TINY: &str = "-99999999999999999999999999999999999999999999999999999999999999999";
+
     fn given() -> Vec<Value> {
         let texts = [
             "",
@@ -278,13 +281,17 @@ mod tests {
         given.extend(integers.map(Val::Int));
         given.extend([u64::MAX, 9_007_199_254_740_993].map(Val::UInt));
         given.extend(
-            ["-1.5", "0.105", "1.25", "20200229.5"].map(|text| Val::Decimal(Decimal::parse(text).unwrap())),
+            ["-1.5", "0.105", "1.25", "20200229.5", TINY]
+                .map(|text| Val::Decimal(Decimal::parse(text).unwrap())),
         );
         given.extend(
             [
                 -1e40,
                 -2.5,
                 -0.0,
+                1e-40,
+                -1e-40,
+                1e-320,
                 0.1,
                 0.1f32 as f64,
                 1.25,

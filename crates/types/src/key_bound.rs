@@ -83,6 +83,16 @@ const DOUBLE_INTEGER_MAX: f64 = 9_007_199_254_740_991.0;
 /// So many decimal digits are told apart by floating-point numbers.
 const DOUBLE_DIGITS: u32 = 15;
 
+/// The decimal number that compares with those of at most 29 digits behind the point, and below 10³⁰, as the floating-point number does.
+fn decimal_of(v: f64) -> Option<Decimal> {
+    let number = Decimal::from_f64(v.clamp(-1e30, 1e30))?;
+    Some(match number.is_zero() && v != 0.0 {
+        // Too small for a decimal number, and still not 0.
+        true => Decimal::new(v.signum() as i128, 30),
+        false => number,
+    })
+}
+
 impl Number {
     fn of(value: &Val, kind: CmpKind, env: &Conversion) -> Option<Number> {
         let exact = match (kind, value) {
@@ -105,7 +115,7 @@ impl Number {
         match self {
             Number::Exact(number) => Some(number.clone()),
             Number::Double(v) if v.abs() <= DOUBLE_INTEGER_MAX || max <= DOUBLE_INTEGER_MAX as i128 => {
-                Decimal::from_f64(v.clamp(-1e30, 1e30))
+                decimal_of(*v)
             }
             Number::Double(_) => None,
         }
@@ -134,7 +144,7 @@ fn number_bound(value: &Val, kind: CmpKind, column: &SqlType, env: &Conversion) 
         TypeKind::Decimal => match number {
             Number::Exact(number) => Some(decimal_bound(number, column)),
             Number::Double(v) if column.length <= DOUBLE_DIGITS => {
-                Some(decimal_bound(Decimal::from_f64(v.clamp(-1e30, 1e30))?, column))
+                Some(decimal_bound(decimal_of(v)?, column))
             }
             Number::Double(_) => None,
         },
@@ -330,7 +340,8 @@ fn datetime_bound(point: DateTime, column: &SqlType, zone: &TimeZone) -> KeyBoun
 /// The last year of a date.
 const YEAR_MAX: u16 = 9999;
 
-/// TIMESTAMPs are in the order of their instants, and compare by the local time of those.
+/// TIMESTAMPs are in the order of their instants, and compare by the local time of those. Rows of an hour that clocks repeat are not in
+/// the order of their local times, so a local time of that hour bounds nothing.
 fn timestamp_bound(point: DateTime, fsp: u8, zone: &TimeZone) -> KeyBound {
     let zero = DateTime {
         fsp,
@@ -367,6 +378,9 @@ fn timestamp_bound(point: DateTime, fsp: u8, zone: &TimeZone) -> KeyBound {
         // What comes before is before the change of the clock.
         let change = zone.instant(DateTime { micro: 0, ..cut });
         return KeyBound::Between(Some(Val::DateTime(zone.local(change - unit(fsp), fsp))));
+    }
+    if zone.is_repeated(cut) {
+        return KeyBound::Unusable;
     }
     at_or_above(Val::DateTime(cut), cut == point)
 }
@@ -409,7 +423,7 @@ fn moment_of_digits(digits: i128) -> Option<(DateTime, bool)> {
 /// The greatest time in microseconds whose digits, `hhmmss`, are not more than those, and whether they are those. `None` for a negative one
 /// that is no time.
 fn time_of_digits(digits: i128) -> Option<(i64, bool)> {
-    let (hour, minute, second) = fitting_clock(digits.abs().min(99_999_999), 9999);
+    let (hour, minute, second) = fitting_clock(digits.unsigned_abs().min(99_999_999) as i128, 9999);
     let time = Time::from_hms(digits < 0, hour as u64, minute as u64, second as u64, 0, 0);
     let same = time.to_number() as i128 == digits;
     (same || digits > 0).then_some((time.micros, same))
@@ -453,5 +467,19 @@ mod tests {
         let d = |t: &str| Val::Decimal(Decimal::parse(t).unwrap());
         assert_eq!(bound(d("-1.55"), &dec), KeyBound::Between(Some(d("-1.6"))));
         assert_eq!(bound(d("1.50"), &dec), KeyBound::Exact(d("1.5")));
+    }
+
+    #[test]
+    fn a_local_time_that_clocks_show_twice_bounds_no_instants() {
+        let (warnings, zone) = (Warnings::default(), TimeZone::parse("Europe/Berlin").unwrap());
+        let env = Conversion::new(&warnings, &zone);
+        let bound = |text| {
+            let column = SqlType::new(TypeKind::Timestamp);
+            key_bound(&Val::str(text), CmpKind::DateTime, &column, &env)
+        };
+        assert_eq!(bound("2024-10-27 02:30:00"), KeyBound::Unusable);
+        for once in ["2024-10-27 01:59:59", "2024-10-27 03:00:00"] {
+            assert!(matches!(bound(once), KeyBound::Exact(_)), "{once}");
+        }
     }
 }

@@ -110,6 +110,12 @@ impl TimeZone {
         }
     }
 
+    /// True if clocks show a local date and time twice.
+    pub fn is_repeated(&self, local: DateTime) -> bool {
+        let at = |repeated| self.instant(DateTime { repeated, ..local });
+        at(false) != at(true)
+    }
+
     /// True if clocks jump over a local date and time.
     pub fn is_skipped(&self, local: DateTime) -> bool {
         matches!(self.find(local), Local::Gap(_))
@@ -211,6 +217,9 @@ mod tests {
         assert!(zone.is_skipped(gap));
         assert_eq!(zone.instant(gap), 1_743_296_400_500_000);
         assert!(!zone.is_skipped(zone.local(1_743_296_400_000_000, 0)));
+        assert!(!zone.is_repeated(gap));
+        let twice = DateTime::new(crate::Date::new(2025, 10, 26), 2, 30, 0, 0, 0);
+        assert!(zone.is_repeated(twice) && !zone.is_repeated(DateTime { hour: 3, ..twice }));
     }
 
     #[test]

@@ -113,6 +113,11 @@ pub fn choose(request: &Request) -> Result<AccessPath> {
             best = at;
         }
     }
+    // What a pattern begins with makes all the difference, but not to a point.
+    if !all[best].point && all.iter().any(AccessPath::has_parameter_as_pattern) {
+        request.on_literals.set(true);
+        request.on_values.set(true);
+    }
     if let Some(trace) = request.trace {
         trace.paths(request, &all, best);
     }
@@ -233,6 +238,13 @@ impl AccessPath {
 
     pub fn is_full(&self) -> bool {
         self.bounds.is_empty()
+    }
+
+    /// Returns true if it is bounded by LIKE with a pattern that differs from one execution to the next.
+    fn has_parameter_as_pattern(&self) -> bool {
+        let ranges = self.bounds.iter().filter_map(|bounds| bounds.range.as_ref());
+        let mut patterns = ranges.filter_map(|range| range.like.as_ref());
+        patterns.any(|like| like.pattern.expr.has_parameter())
     }
 
     /// One value for each part of its key that it goes by.

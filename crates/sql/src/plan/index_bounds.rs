@@ -366,11 +366,6 @@ impl Request<'_> {
                     if !same_order || !self.is_column(value, column) || !self.is_known(pattern) {
                         continue;
                     }
-                    if pattern.has_parameter() {
-                        // What a pattern begins with makes all the difference.
-                        self.on_literals.set(true);
-                        self.on_values.set(true);
-                    }
                     part.like.get_or_insert(LikePart {
                         pattern: KeyValue {
                             kind: CmpKind::Str(*collation),

@@ -4,7 +4,7 @@ use super::access::{AccessPath, conjuncts};
 use super::index_bounds::{EqualPart, IndexBounds, KeyValue, RangePart, has_exact_place};
 use super::spread::Spread;
 use crate::dictionary::{IndexDef, TableDef};
-use crate::expr::{CmpOp, Env, Expr, NoSession, NoSubqueries, Node, Volatility};
+use crate::expr::{CmpOp, Env, EvalCtx, Expr, NoSession, NoSubqueries, Node, Volatility};
 use crate::types::{CmpKind, TimeZone, Warnings};
 
 /// Longer lists of IN are not compared with the bounds that come of them.
@@ -24,11 +24,12 @@ pub(in crate::plan) fn is_steady(e: &Expr) -> bool {
     steady
 }
 
-/// Whether a condition is one of constants, which can be told now not to be true.
-pub(super) fn is_never(e: &Expr) -> bool {
+/// Returns true if a condition is one of constants that is known now not to be true.
+pub(super) fn is_never(e: &Expr, sample: Option<&EvalCtx>) -> bool {
     // It complains when it is evaluated.
-    let (unheard, zone) = (Warnings::default(), TimeZone::UTC);
-    let env = Env::new(&NoSession, &NoSubqueries, &unheard, &zone);
+    let unheard = Warnings::default();
+    let zone = sample.map_or(&TimeZone::UTC, |sample| sample.env.time_zone);
+    let env = Env::new(&NoSession, &NoSubqueries, &unheard, zone);
     e.is_constant() && matches!(e.is_true(&env.ctx()), Ok(false))
 }
 

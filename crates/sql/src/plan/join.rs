@@ -455,7 +455,7 @@ impl Joiner<'_, '_> {
         let share = self.share(pool, &rest, &scan, spread.as_ref());
         scan.rows_out = (scan.path.rows * share).max(ROWS_MIN);
         if !gates.is_empty() {
-            scan.never = gates.iter().any(|c| is_never(&c.expr));
+            scan.never = gates.iter().any(|c| is_never(&c.expr, self.planner.sample));
             scan.gate = Some(all_of(gates));
         }
         if keyed {
@@ -600,7 +600,10 @@ impl Joiner<'_, '_> {
             conjuncts: &conjuncts,
             needed: &scan.needed,
             known: &is_known,
-            fixed_query: &|id| self.planner.queries[id].outer.iter().all(|slot| is_known(*slot)),
+            fixed_query: &|id| {
+                let outer = &self.planner.queries[id].outer;
+                outer.iter().all(|slot| is_known(*slot)) && self.planner.is_repeatable(id)
+            },
             allowed: from.allowed.as_deref(),
             forced: from.forced,
             changes: false,

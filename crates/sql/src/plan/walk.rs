@@ -6,7 +6,7 @@ use super::from::{FromInput, FromTable};
 use super::index_bounds::IndexBounds;
 use super::window::WindowPass;
 use super::{AGGREGATE, Input, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
-use crate::expr::{Expr, Node, OUTER};
+use crate::expr::{Expr, Node, OUTER, Volatility};
 
 impl Planner<'_> {
     /// Adds the slots of this block's row that an expression reads, in subqueries too.
@@ -37,6 +37,26 @@ impl Planner<'_> {
     fn slots_around(&self, query: usize, out: &mut Vec<usize>) {
         let around = self.queries[query].outer.iter();
         around.for_each(|slot| add_own(*slot, out));
+    }
+
+    /// Returns true if a query gives the same, and changes nothing, when it is evaluated again beside the same rows: neither it nor a query
+    /// in it calls a volatile function or assigns a variable.
+    pub(super) fn is_repeatable(&self, query: usize) -> bool {
+        let (mut repeatable, mut inner, mut derived) = (true, Vec::new(), Vec::new());
+        self.queries[query].walk(
+            &mut |e| match &e.node {
+                Node::Call(function, _) => repeatable &= function.volatility != Volatility::Volatile,
+                Node::AssignVar(..) => repeatable = false,
+                Node::Subquery { id, .. } => inner.push(*id),
+                _ => {}
+            },
+            &mut |scan| {
+                if let Input::Derived { query, .. } = &scan.input {
+                    derived.push(*query);
+                }
+            },
+        );
+        repeatable && inner.into_iter().chain(derived).all(|id| self.is_repeatable(id))
     }
 
     /// The slots of the row around a query that it and the queries in it read.

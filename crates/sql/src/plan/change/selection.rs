@@ -161,7 +161,7 @@ impl RowSelection {
             conjuncts: &tests,
             needed: &needed,
             known: &|_| false,
-            fixed_query: &|id| hooks.planner.queries[id].outer.is_empty(),
+            fixed_query: &|id| hooks.planner.queries[id].outer.is_empty() && hooks.planner.is_repeatable(id),
             allowed: allowed.as_deref(),
             forced,
             changes: true,

@@ -140,13 +140,7 @@ fn to_json<'a>(value: Val<'a>) -> Result<Val<'a>> {
     };
     match tidemark_types::json::Json::parse(&String::from_utf8_lossy(text)) {
         Ok(doc) => Ok(Val::json(&doc)),
-        Err(e) => Err(SqlError::new(
-            er::INVALID_JSON_TEXT_IN_PARAM,
-            format!(
-                "Invalid JSON text in argument 1 to function cast_as_json: \"{}\" at position {}.",
-                e.message, e.position
-            ),
-        )),
+        Err(e) => Err(super::json::invalid(e, 1, "cast_as_json")),
     }
 }
 

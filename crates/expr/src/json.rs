@@ -25,14 +25,14 @@ pub(crate) fn json_type() -> SqlType {
 pub(crate) fn parse(text: &[u8]) -> Result<Json, JsonError> {
     match std::str::from_utf8(text) {
         Ok(text) => Json::parse(text),
-        Err(e) => Err(JsonError {
+        Err(e) => Err(JsonError::Invalid {
             position: e.valid_up_to(),
             message: "Invalid encoding in string.",
         }),
     }
 }
 
-/// An argument of a function that is a document; `None` is NULL. Errors 3141, 3144 and 3146.
+/// An argument of a function that is a document; `None` is NULL. Errors 3141, 3144, 3146 and 3157.
 pub fn document(value: &Val, ty: &SqlType, argument: usize, function: &str) -> Result<Option<Json>> {
     match value {
         Val::Null => Ok(None),
@@ -75,15 +75,14 @@ pub(crate) fn binary_text() -> SqlError {
     )
 }
 
-/// Error 3141: an argument of a function is not a document.
+/// Returns the error for a text that an argument of a function has and that is not read: 3141, or 3157.
 pub(crate) fn invalid(e: JsonError, argument: usize, function: &str) -> SqlError {
-    SqlError::new(
-        er::INVALID_JSON_TEXT_IN_PARAM,
-        format!(
-            "Invalid JSON text in argument {argument} to function {function}: \"{}\" at position {}.",
-            e.message, e.position
-        ),
-    )
+    e.into_sql(|message, position| {
+        SqlError::new(
+            er::INVALID_JSON_TEXT_IN_PARAM,
+            format!("Invalid JSON text in argument {argument} to function {function}: \"{message}\" at position {position}."),
+        )
+    })
 }
 
 /// Whether a value of this type is bytes in a document, which equal no string.
@@ -268,17 +267,9 @@ pub(crate) fn value_json(value: &Val) -> Json {
 /// A document as a value; one that was put together may be too deep.
 pub(crate) fn shown(doc: &Json) -> Result<Val<'static>> {
     if doc.is_too_deep() {
-        return Err(too_deep());
+        return Err(JsonError::too_deep());
     }
     Ok(Val::json(doc))
-}
-
-/// Error 3157.
-pub(crate) fn too_deep() -> SqlError {
-    SqlError::new(
-        er::JSON_DOCUMENT_TOO_DEEP,
-        "The JSON document exceeds the maximum depth.",
-    )
 }
 
 /// Error 3158.

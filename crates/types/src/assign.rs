@@ -654,7 +654,7 @@ impl Target<'_> {
         };
         match super::json::Json::parse(&String::from_utf8_lossy(&text)) {
             Ok(doc) => Ok(Val::json(&doc)),
-            Err(e) => Err(self.no_json(e.message, e.position)),
+            Err(e) => Err(e.into_sql(|why, position| self.no_json(why, position))),
         }
     }
 

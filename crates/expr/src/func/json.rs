@@ -8,7 +8,9 @@ use crate::json::{
 use tidemark_types::Collation;
 use tidemark_types::error::er;
 use tidemark_types::error::interrupt::Steps;
-use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
+use tidemark_types::json::{
+    Json, JsonError, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted,
+};
 
 /// Room for the name of a document's type.
 const TYPE_NAME_MAX: u32 = 17;
@@ -29,7 +31,10 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 Val::Null => Val::Null,
                 Val::Str(_) if ty.is_binary_string() => Val::FALSE,
                 Val::Json(_) => Val::TRUE,
-                Val::Str(s) => Val::bool(parse(s).is_ok()),
+                Val::Str(s) => match parse(s) {
+                    Err(JsonError::TooDeep) => return Err(JsonError::too_deep()),
+                    read => Val::bool(read.is_ok()),
+                },
                 _ => Val::FALSE,
             })
         },

@@ -1,11 +1,10 @@
 //! `$ref`: a schema refers to places in itself, and comes to an end whichever of them are followed.
 
 use super::place::{at_pointer, local_pointer};
-use crate::json::too_deep;
 use std::collections::HashSet;
 use tidemark_types::error::depth::check_stack;
 use tidemark_types::error::{Result, SqlError};
-use tidemark_types::json::Json;
+use tidemark_types::json::{Json, JsonError};
 
 /// The references of a schema, while they are followed.
 struct References<'j> {
@@ -52,7 +51,7 @@ impl<'j> References<'j> {
             return Ok(());
         };
         if self.open.iter().any(|open| std::ptr::eq(*open, target)) {
-            return Err(too_deep());
+            return Err(JsonError::too_deep());
         }
         if self.checked.insert(std::ptr::from_ref(target)) {
             self.open.push(target);

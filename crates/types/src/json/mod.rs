@@ -16,8 +16,8 @@ mod path;
 pub use marks::shown_text;
 pub use path::{Index, PathStep, find, has_wildcard, is_identifier, parse_path};
 
-use crate::error::Result as SqlResult;
 use crate::error::interrupt::Steps;
+use crate::error::{Result as SqlResult, SqlError, er};
 use crate::{Date, DateTime, Time};
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -54,13 +54,37 @@ pub enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// Where a text stops being JSON, and why.
+/// Why a text is not read as a document.
 #[derive(Clone, Debug, PartialEq)]
-pub struct JsonError {
-    /// Where the text is wrong, in bytes.
-    pub position: usize,
-    /// MySQL's words for it.
-    pub message: &'static str,
+pub enum JsonError {
+    /// The text is not JSON.
+    Invalid {
+        /// Where the text is wrong, in bytes.
+        position: usize,
+        /// MySQL's words for it.
+        message: &'static str,
+    },
+    /// More than [`DEPTH_MAX`] arrays and objects stand inside each other.
+    TooDeep,
+}
+
+impl JsonError {
+    /// Returns error 3157 for a document that is too deep, and for a text that is not JSON what `invalid` makes of the message and the
+    /// position.
+    pub fn into_sql(self, invalid: impl FnOnce(&str, usize) -> SqlError) -> SqlError {
+        match self {
+            JsonError::Invalid { position, message } => invalid(message, position),
+            JsonError::TooDeep => Self::too_deep(),
+        }
+    }
+
+    /// Returns error 3157.
+    pub fn too_deep() -> SqlError {
+        SqlError::new(
+            er::JSON_DOCUMENT_TOO_DEEP,
+            "The JSON document exceeds the maximum depth.",
+        )
+    }
 }
 
 /// So many arrays and objects may stand inside each other, the outermost counted.
@@ -336,7 +360,7 @@ impl Reader<'_> {
     }
 
     fn error(&self, message: &'static str) -> JsonError {
-        JsonError {
+        JsonError::Invalid {
             position: self.at,
             message,
         }
@@ -363,7 +387,7 @@ impl Reader<'_> {
     fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
         self.spaces();
         if depth >= DEPTH_MAX && matches!(self.peek(), Some(b'[' | b'{')) {
-            return Err(self.error("The JSON document exceeds the maximum depth."));
+            return Err(JsonError::TooDeep);
         }
         match self.peek() {
             Some(b'n') => self.word("null", Json::Null),
@@ -795,7 +819,11 @@ mod tests {
     use super::*;
 
     fn normal(text: &str) -> String {
-        Json::parse(text).map_or_else(|e| format!("{} at {}", e.message, e.position), |j| j.to_string())
+        match Json::parse(text) {
+            Ok(document) => document.to_string(),
+            Err(JsonError::Invalid { position, message }) => format!("{message} at {position}"),
+            Err(JsonError::TooDeep) => "too deep".to_owned(),
+        }
     }
 
     #[test]
@@ -825,9 +853,7 @@ mod tests {
             assert!(!deepest.is_too_deep());
             assert!(Json::Array(vec![deepest.clone()]).is_too_deep());
             assert!(Json::object(vec![("a".to_owned(), deepest)]).is_too_deep());
-            assert!(
-                normal(&nested(DEPTH_MAX + 1)).starts_with("The JSON document exceeds the maximum depth.")
-            );
+            assert_eq!(Json::parse(&nested(DEPTH_MAX + 1)), Err(JsonError::TooDeep));
         }
         assert!(!Json::Null.is_too_deep());
     }

@@ -27,13 +27,21 @@ pub fn cast<'a>(value: Val<'a>, from: &SqlType, to: &SqlType, env: &Env) -> Resu
             Ok(Val::Decimal(d.round(to.scale)))
         }
         Double => Ok(Val::Double(value.to_f64(env)?)),
-        Float => Ok(Val::Float(value.to_f64(env)? as f32)),
+        Float => Ok(Val::Float(to_float(value.to_f64(env)?))),
         Date => to_date(value, env),
         DateTime | Timestamp => to_datetime(value, to.scale, env),
         Time => to_time(value, to.scale, env),
         Json => to_json(value),
         _ if to.is_string() => to_string(value, from, to, env),
         _ => Ok(value),
+    }
+}
+
+/// Rounds to a FLOAT; what is beyond the greatest one is infinite, also where it rounds to that.
+fn to_float(value: f64) -> f32 {
+    match value.abs() > f64::from(f32::MAX) {
+        true => f32::INFINITY.copysign(value as f32),
+        false => value as f32,
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::env::{EvalCtx, Linked};
 use super::node::{CmpOp, Expr, Node, Quantifier, SubqueryKind};
-use super::{arith, cast, compare, interval, json, like};
+use super::{arith, cast, compare, interval, json, like, print};
 use std::borrow::Cow;
 use tidemark_types::error::depth::check_stack;
 use tidemark_types::error::{Result, SqlError};
-use tidemark_types::{CmpKind, SqlType, TypeKind, Val, Value};
+use tidemark_types::{CmpKind, TypeKind, Val, Value};
 
 impl Expr {
     /// The value for the row of `ctx`. Borrows from the row, the literals and the parameters where it can. That of a column, which
@@ -65,7 +65,7 @@ impl Expr {
                     None => Ok(Val::Null),
                 }
             }
-            Node::Cast(e) => cast_of(e, &self.ty, ctx),
+            Node::Cast(e) => cast_of(self, e, ctx),
             Node::Retype(e) => match e.eval(ctx)? {
                 Val::Null => Ok(Val::Null),
                 value => Ok(Val::Str(value.into_text())),
@@ -184,8 +184,10 @@ impl Expr {
     }
 }
 
-/// A cast; of a document the scalar in it, about which a complaint names where it comes from.
-fn cast_of<'a>(e: &'a Expr, to: &SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+/// A cast of `e`; of a document the scalar in it, about which a complaint names where it comes from. Error 1690 for a FLOAT or DOUBLE that
+/// its type does not hold.
+fn cast_of<'a>(whole: &'a Expr, e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let to = &whole.ty;
     if to.kind == TypeKind::Json && (e.is_condition() || json::is_opaque(&e.ty) || e.ty.is_numeric()) {
         return Ok(json::part(e, ctx)?.map_or(Val::Null, |part| Val::json(&part)));
     }
@@ -193,7 +195,17 @@ fn cast_of<'a>(e: &'a Expr, to: &SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> 
     if matches!(value, Val::Json(_)) {
         value = json::scalar(value, e, to, ctx.env)?;
     }
-    cast::cast(value, &e.ty, to, ctx.env)
+    let value = cast::cast(value, &e.ty, to, ctx.env)?;
+    match value {
+        Val::Float(v) if !v.is_finite() => Err(float_overflow(whole, ctx)),
+        Val::Double(v) if !v.is_finite() => Err(float_overflow(whole, ctx)),
+        value => Ok(value),
+    }
+}
+
+#[cold]
+fn float_overflow(cast: &Expr, ctx: &EvalCtx) -> SqlError {
+    SqlError::value_out_of_range("DOUBLE", &print::operand(cast, ctx.env))
 }
 
 /// The value of the last step.

@@ -16,6 +16,8 @@ pub struct Printer<'p> {
     pub subquery: &'p dyn Fn(usize) -> String,
     /// The values of parameters that are literals of the statement's text; the others are shown as `?`.
     pub literals: &'p [Value],
+    /// Negative numbers are shown as what is written, the negation of a literal: `-(5)`.
+    pub negations: bool,
 }
 
 /// As error texts name columns and subqueries.
@@ -27,6 +29,7 @@ fn plain<'p>(env: &Env<'p>) -> Printer<'p> {
         },
         subquery: &|_| "(select ...)".to_owned(),
         literals: if env.params_are_literals { env.params } else { &[] },
+        negations: true,
     }
 }
 
@@ -62,6 +65,15 @@ fn literal(value: &Val) -> String {
     }
 }
 
+fn is_negative(value: &Val) -> bool {
+    match value {
+        Val::Int(v) => *v < 0,
+        Val::Double(v) => *v < 0.0,
+        Val::Decimal(v) => v.is_negative(),
+        _ => false,
+    }
+}
+
 fn sign_of(negate: bool) -> char {
     if negate { '-' } else { '+' }
 }
@@ -81,6 +93,9 @@ impl Printer<'_> {
             parts.join(between)
         };
         match &e.node {
+            Node::Literal(value) if self.negations && is_negative(value) => {
+                format!("-({})", literal(value).trim_start_matches('-'))
+            }
             Node::Literal(value) => literal(value),
             Node::Column(slot) => (self.column)(*slot, e.name.as_deref()),
             Node::Param(index) => match self.literals.get(*index) {

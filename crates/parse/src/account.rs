@@ -115,7 +115,7 @@ impl Parser<'_> {
             return self.string();
         }
         self.advance();
-        match super::expr::number_literal(token.kind, self.text(token)) {
+        match super::expr::number_literal(token.kind, self.text(token))? {
             Literal::Hex(bytes) => Ok(bytes),
             _ => self.error(),
         }

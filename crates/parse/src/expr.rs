@@ -585,7 +585,7 @@ impl Parser<'_> {
             }
             _ => {
                 self.advance();
-                number_literal(token.kind, raw)
+                number_literal(token.kind, raw)?
             }
         };
         Ok(Expr::Literal(literal))
@@ -818,7 +818,7 @@ impl Parser<'_> {
             TokenKind::Str => self.string()?,
             _ => {
                 self.advance();
-                match number_literal(token.kind, self.text(token)) {
+                match number_literal(token.kind, self.text(token))? {
                     Literal::Hex(bytes) | Literal::Bit(bytes) => bytes,
                     _ => return self.error(),
                 }
@@ -920,18 +920,21 @@ impl Parser<'_> {
     }
 }
 
-/// A number's literal; `raw` is what the lexer accepted.
-pub fn number_literal(kind: TokenKind, raw: &[u8]) -> Literal {
+/// Reads a number's literal; `raw` is what the lexer accepted. Error 1367 for one that no double holds.
+pub fn number_literal(kind: TokenKind, raw: &[u8]) -> Result<Literal> {
     let text = String::from_utf8_lossy(raw);
-    match kind {
+    Ok(match kind {
         TokenKind::Int => text
             .parse()
             .map_or_else(|_| Literal::Decimal(text.to_string()), Literal::Int),
         TokenKind::Decimal => Literal::Decimal(text.to_string()),
-        TokenKind::Float => Literal::Double(text.parse().unwrap_or(f64::INFINITY)),
+        TokenKind::Float => match text.parse() {
+            Ok(value) if f64::is_finite(value) => Literal::Double(value),
+            _ => return Err(SqlError::illegal_double(&text)),
+        },
         TokenKind::Hex => Literal::Hex(hex_bytes(digits_of(raw))),
         _ => Literal::Bit(bit_bytes(digits_of(raw))),
-    }
+    })
 }
 
 /// The digits of `0x…`, `x'…'`, `0b…`, `b'…'`.

@@ -134,7 +134,7 @@ impl Parser<'_> {
             return self.string();
         }
         let token = self.literal_token();
-        match number_literal(token.kind, self.text(token)) {
+        match number_literal(token.kind, self.text(token))? {
             Literal::Hex(bytes) | Literal::Bit(bytes) => Ok(bytes),
             _ => self.error(),
         }

@@ -297,7 +297,8 @@ fn number_end(sql: &[u8], start: usize) -> (usize, Option<LiteralKind>) {
     if matches!(sql.get(end), Some(b'e' | b'E')) {
         let sign = matches!(sql.get(end + 1), Some(b'+' | b'-')) as usize;
         if sql.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
-            return (digits_from(end + 1 + sign), Some(LiteralKind::Double));
+            let end = digits_from(end + 1 + sign);
+            return (end, is_double(&sql[start..end]).then_some(LiteralKind::Double));
         }
     }
     if sql.get(end).copied().is_some_and(is_word_byte) {
@@ -317,6 +318,12 @@ fn number_end(sql: &[u8], start: usize) -> (usize, Option<LiteralKind>) {
         }
         _ => (end, None),
     }
+}
+
+/// Returns true if a double holds this number. What none holds stays in the text, of which the parser says that.
+fn is_double(number: &[u8]) -> bool {
+    let text = std::str::from_utf8(number).unwrap_or_default();
+    text.parse().is_ok_and(f64::is_finite)
 }
 
 #[cfg(test)]

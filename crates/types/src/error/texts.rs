@@ -419,6 +419,15 @@ impl SqlError {
         SqlError::new(er::WRONG_VALUE_FOR_TYPE, message)
     }
 
+    /// Error 1367: `Illegal double '{literal}' value found during parsing`, for a literal that no double holds.
+    pub fn illegal_double(literal: &str) -> Self {
+        let shown: String = literal.chars().take(192).collect();
+        SqlError::new(
+            er::ILLEGAL_VALUE_FOR_TYPE,
+            format!("Illegal double '{shown}' value found during parsing"),
+        )
+    }
+
     /// Error 1365: `Division by 0`.
     pub fn division_by_zero() -> Self {
         SqlError::new(er::DIVISION_BY_ZERO, "Division by 0")

@@ -524,7 +524,10 @@ impl Reader<'_> {
         }
         match written.parse::<f64>() {
             Ok(v) if v.is_finite() => Ok(Json::Double(v)),
-            _ => Err(self.error("Number too big to be stored in double.")),
+            _ => Err(JsonError::Invalid {
+                position: start,
+                message: "Number too big to be stored in double.",
+            }),
         }
     }
 

@@ -216,6 +216,7 @@ impl Names {
                 None => "(select ...)".to_owned(),
             },
             literals: &[],
+            negations: false,
         };
         printer.expr(e)
     }

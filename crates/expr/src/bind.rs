@@ -4,6 +4,8 @@
 //! [`build`]. What means different things in different statements (aggregates, subqueries, `VALUES(c)`, `DEFAULT`)
 //! is asked of [`Hooks`], which the planner of each statement implements.
 
+mod rows;
+
 use super::digits::Asked;
 use super::func::{call as call_function, cast_as_array, is_function};
 use super::scope::Scope;
@@ -246,7 +248,7 @@ impl<'a> Binder<'a> {
                     false => SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any),
                     true => SubqueryKind::Quantified(CmpOp::Ne, Quantifier::All),
                 };
-                let operands = self.operands(expr, scope, hooks)?;
+                let operands = self.operands(expr, query, scope, hooks)?;
                 self.subquery(kind, operands, query, scope, hooks)?
             }
             ast::Expr::Exists(query) => {
@@ -257,7 +259,12 @@ impl<'a> Binder<'a> {
             }
             ast::Expr::Quantified { op, all, left, query } => {
                 let quantifier = if *all { Quantifier::All } else { Quantifier::Any };
-                let operands = self.operands(left, scope, hooks)?;
+                let is_membership =
+                    matches!((op, all), (BinaryOp::Equal, false) | (BinaryOp::NotEqual, true));
+                if matches!(**left, ast::Expr::Row(_)) && !is_membership {
+                    return Err(SqlError::operand_columns(1));
+                }
+                let operands = self.operands(left, query, scope, hooks)?;
                 let op = comparison(*op).ok_or_else(|| SqlError::not_supported(op.text()))?;
                 self.subquery(
                     SubqueryKind::Quantified(op, quantifier),
@@ -362,16 +369,8 @@ impl<'a> Binder<'a> {
         hooks: &mut dyn Hooks,
     ) -> Result<Expr> {
         if let Some(comparison) = comparison(op) {
-            if let (ast::Expr::Row(_), ast::Expr::Subquery(query)) = (left, right) {
-                let operands = self.operands(left, scope, hooks)?;
-                return self.subquery(SubqueryKind::Row(comparison), operands, query, scope, hooks);
-            }
-            if let (ast::Expr::Row(a), ast::Expr::Row(b)) = (left, right) {
-                if a.len() != b.len() {
-                    return Err(SqlError::operand_columns(a.len()));
-                }
-                let (a, b) = (self.bind_all(a, scope, hooks)?, self.bind_all(b, scope, hooks)?);
-                return build::compare_rows(comparison, a, b, self.ctx);
+            if rows::is_of_several(left) || rows::is_of_several(right) {
+                return self.compare_rows(comparison, left, right, scope, hooks);
             }
         }
         let (a, b) = (self.bind(left, scope, hooks)?, self.bind(right, scope, hooks)?);
@@ -434,41 +433,6 @@ impl<'a> Binder<'a> {
                 build::between(part(expr)?, part(low)?, part(high)?, !negated, self.ctx)
             }
             _ => Ok(build::not(self.bind(e, scope, hooks)?)),
-        }
-    }
-
-    fn in_list(
-        &self,
-        expr: &ast::Expr,
-        list: &[ast::Expr],
-        negated: bool,
-        scope: &Scope,
-        hooks: &mut dyn Hooks,
-    ) -> Result<Expr> {
-        let ast::Expr::Row(row) = expr else {
-            let value = self.bind(expr, scope, hooks)?;
-            let list = self.bind_all(list, scope, hooks)?;
-            return build::in_list(value, list, negated, self.ctx);
-        };
-        let width = row.len();
-        let row = self.bind_all(row, scope, hooks)?;
-        let mut rows = Vec::with_capacity(list.len());
-        for candidate in list {
-            match candidate {
-                ast::Expr::Row(values) if values.len() == width => {
-                    rows.push(self.bind_all(values, scope, hooks)?)
-                }
-                _ => return Err(SqlError::operand_columns(width)),
-            }
-        }
-        build::in_rows(row, rows, negated, self.ctx)
-    }
-
-    /// A row constructor's fields, or the one expression.
-    fn operands(&self, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Vec<Expr>> {
-        match e {
-            ast::Expr::Row(fields) => self.bind_all(fields, scope, hooks),
-            one => Ok(vec![self.bind(one, scope, hooks)?]),
         }
     }
 

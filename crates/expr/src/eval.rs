@@ -267,11 +267,8 @@ fn subquery_test<'a>(
             let left = evaluate(operands, ctx)?;
             match subqueries.row(id, ctx)? {
                 Some(row) => compare_row(op, operands, &left, &row, ctx),
-                None => Ok(if op == CmpOp::NullSafeEq {
-                    Some(left.iter().all(Val::is_null))
-                } else {
-                    None
-                }),
+                // No row equals none, not even one of NULLs.
+                None => Ok((op == CmpOp::NullSafeEq).then_some(false)),
             }
         }
         SubqueryKind::Quantified(op, quantifier) => {

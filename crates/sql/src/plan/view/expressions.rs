@@ -7,6 +7,26 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::Aggregate;
 use crate::parse::ast::*;
 
+/// Returns true for two rows of as many fields.
+fn are_rows(left: &Expr, right: &Expr) -> bool {
+    matches!((left, right), (Expr::Row(left), Expr::Row(right)) if left.len() == right.len())
+}
+
+/// Pairs the fields of two operands, those of an inner row in its place.
+fn add_pairs<'e>(left: &'e Expr, right: &'e Expr, pairs: &mut Vec<(&'e Expr, &'e Expr)>) -> Result<()> {
+    check_stack()?;
+    match (left, right) {
+        (Expr::Row(a), Expr::Row(b)) if a.len() == b.len() => {
+            let mut fields = a.iter().zip(b);
+            fields.try_for_each(|(left, right)| add_pairs(left, right, pairs))
+        }
+        _ => {
+            pairs.push((left, right));
+            Ok(())
+        }
+    }
+}
+
 /// Error 1350.
 pub(super) fn variable_clause() -> SqlError {
     SqlError::new(er::VIEW_SELECT_CLAUSE, "View's SELECT contains a 'INTO' clause")
@@ -180,15 +200,16 @@ impl Canonical<'_, '_> {
     }
 
     fn binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr, names: &Names) -> Result<Expr> {
-        if let (BinaryOp::Equal | BinaryOp::NotEqual, Expr::Row(left), Expr::Row(right)) = (op, left, right)
-            && left.len() == right.len()
-        {
-            let pairs = left.iter().zip(right);
+        let is_spelled_out = matches!(op, BinaryOp::Equal | BinaryOp::NotEqual | BinaryOp::NullSafeEqual);
+        if is_spelled_out && are_rows(left, right) {
+            let mut pairs = Vec::new();
+            add_pairs(left, right, &mut pairs)?;
+            let pairs = pairs.into_iter();
             let pairs = pairs.map(|(left, right)| self.binary(op, left, right, names));
             let pairs = pairs.collect::<Result<_>>()?;
             return Ok(match op {
-                BinaryOp::Equal => Expr::And(pairs),
-                _ => Expr::Or(pairs),
+                BinaryOp::NotEqual => Expr::Or(pairs),
+                _ => Expr::And(pairs),
             });
         }
         Ok(match op {

@@ -211,9 +211,7 @@ class Switches:
                 cursor.execute(statement.split("=")[0] + "= DEFAULT")
                 cursor.execute("SHOW WARNINGS")
                 assert cursor.fetchall() == ()
-            for statement in ("SET GLOBAL authentication_policy = '*,*,*'",
-                              "SET lc_time_names = 'de_DE'"):
-                self.fails(1235, statement, cursor)
+            self.fails(1235, "SET GLOBAL authentication_policy = '*,*,*'", cursor)
             for statement in ("SET GLOBAL event_scheduler = ON", "SET GLOBAL tls_version = 'TLSv1.1'", "SET GLOBAL ssl_cipher = 'RC4-MD5'"):
                 self.fails(1231, statement, cursor)
             for statement in ("SET GLOBAL ssl_capath = '/tmp'", "SET GLOBAL innodb_read_only = ON"):

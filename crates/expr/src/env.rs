@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use tidemark_types::error::{Result, SqlError};
-use tidemark_types::{CmpKind, Collation, Conversion, SqlType, TimeZone, Val, Value, Warnings};
+use tidemark_types::{CmpKind, Collation, Conversion, Locale, SqlType, TimeZone, Val, Value, Warnings};
 
 /// Access to the current row by slot. Values borrow from the row.
 pub trait Row {
@@ -244,6 +244,8 @@ pub struct Env<'a> {
     pub div_precision_increment: u8,
     /// The mode of EXTRACT(WEEK FROM …). 0 by default.
     pub default_week_format: u8,
+    /// How days and months are named. `en_US` by default.
+    pub lc_time_names: &'static Locale,
     /// GROUP_CONCAT's result is cut here, in bytes. 1024 by default.
     pub group_concat_max_len: u64,
     /// Longest value that a function may return, in bytes. 64 MiB by default.
@@ -291,6 +293,7 @@ impl<'a> Env<'a> {
             collation_connection: Collation::DEFAULT,
             div_precision_increment: 4,
             default_week_format: 0,
+            lc_time_names: Locale::english(),
             group_concat_max_len: 1024,
             max_allowed_packet: 64 << 20,
             random: RefCell::default(),

@@ -62,7 +62,7 @@ pub use decimal::{Decimal, MAX_PRECISION, MAX_SCALE};
 pub use meta::ColumnMeta;
 pub use sql_mode::SqlMode;
 pub use sql_type::{Derivation, SqlType, TypeKind};
-pub use temporal::{Date, DateTime, Time};
+pub use temporal::{Date, DateTime, Locale, Time};
 pub use time_zone::TimeZone;
 pub use value::{Val, Value};
 pub use warnings::{Warning, WarningLevel, Warnings};

@@ -225,6 +225,7 @@ impl SessionState {
         env.collation_connection = settings.collation_connection;
         env.div_precision_increment = settings.div_precision_increment;
         env.default_week_format = settings.default_week_format;
+        env.lc_time_names = settings.lc_time_names;
         env.group_concat_max_len = settings.group_concat_max_len;
         env.max_allowed_packet = settings.max_allowed_packet;
         env
@@ -238,6 +239,7 @@ impl SessionState {
             sql_mode: self.settings.sql_mode,
             div_precision_increment: self.settings.div_precision_increment,
             group_concat_max_len: self.settings.group_concat_max_len,
+            lc_time_names: self.settings.lc_time_names,
             query_attributes: self.database.components.is_installed(Component::QueryAttributes),
             literals: self.params_are_literals.get(),
             depends_on_literals: Cell::new(false),

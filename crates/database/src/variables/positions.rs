@@ -35,6 +35,7 @@ positions! {
     at_max_error_count = "max_error_count";
     at_group_concat_max_len = "group_concat_max_len";
     at_div_precision_increment = "div_precision_increment";
+    at_lc_time_names = "lc_time_names";
     at_default_week_format = "default_week_format";
     at_sql_select_limit = "sql_select_limit";
     at_sql_safe_updates = "sql_safe_updates";

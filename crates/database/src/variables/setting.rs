@@ -3,7 +3,7 @@
 use super::registry::{Def, Kind, VariableScope};
 use super::switches;
 use crate::error::{Result, SqlError, er};
-use crate::types::{Charset, Collation, SqlMode, TimeZone, Value};
+use crate::types::{Charset, Collation, Locale, SqlMode, TimeZone, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -211,6 +211,20 @@ impl Setting {
                 }
                 _ => Err(wrong_type()),
             },
+            Kind::Locale => match (integer, value) {
+                (Some(number), _) => {
+                    let found = usize::try_from(number).ok().and_then(|at| Locale::all().get(at));
+                    let locale = found.ok_or_else(|| SqlError::unknown_locale(&text()))?;
+                    exact(Setting::text(locale.name))
+                }
+                (None, Value::Str(_)) => {
+                    let found = Locale::by_name(&text());
+                    let locale = found.ok_or_else(|| SqlError::unknown_locale(&text()))?;
+                    exact(Setting::text(locale.name))
+                }
+                (None, Value::Null) => Err(wrong_value()),
+                _ => Err(wrong_type()),
+            },
             Kind::SqlMode => match (integer, value) {
                 (Some(bits), _) => {
                     let bits = u64::try_from(bits).map_err(|_| wrong_value())?;
@@ -312,6 +326,11 @@ mod tests {
                 .code,
             1115
         );
+        assert_eq!(
+            check("lc_time_names", Value::string("DE_at")),
+            Ok((Setting::text("de_AT"), false))
+        );
+        assert_eq!(check("lc_time_names", Value::Int(111)).unwrap_err().code, 1649);
         assert_eq!(check("sql_mode", Value::string("x")).unwrap_err().code, 1231);
         assert_eq!(
             check("sql_mode", Value::Int(4)),

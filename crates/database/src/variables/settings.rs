@@ -7,7 +7,7 @@ use super::trace::TraceSettings;
 use super::tracked::is_tracked;
 use super::values::Values;
 use crate::parse::ast::ExplainFormat;
-use crate::types::{Charset, Collation, SqlMode, TimeZone};
+use crate::types::{Charset, Collation, Locale, SqlMode, TimeZone};
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_engine::Isolation;
@@ -77,6 +77,8 @@ pub struct Settings {
     pub div_precision_increment: u8,
     /// The mode of WEEK() without one, and of EXTRACT(WEEK FROM …). 0 by default.
     pub default_week_format: u8,
+    /// `lc_time_names`: how days and months are named. `en_US` by default.
+    pub lc_time_names: &'static Locale,
     /// Rows of a SELECT without LIMIT. `u64::MAX` by default, which is no limit.
     pub sql_select_limit: u64,
     /// UPDATE and DELETE must use a key or a LIMIT. Off by default.
@@ -190,6 +192,7 @@ impl Values {
             group_concat_max_len: uint(at_group_concat_max_len()),
             div_precision_increment: uint(at_div_precision_increment()) as u8,
             default_week_format: uint(at_default_week_format()) as u8,
+            lc_time_names: Locale::by_name(self.text(at_lc_time_names())).unwrap_or(Locale::english()),
             sql_select_limit: uint(at_sql_select_limit()),
             sql_safe_updates: uint(at_sql_safe_updates()) != 0,
             updatable_views_with_limit: self.text(at_updatable_views_with_limit()) == "YES",

@@ -33,8 +33,8 @@ use tidemark_types::convert::{double_prefix, int_value, integer_prefix};
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::temporal::parse;
 use tidemark_types::{
-    Charset, CmpKind, Collation, Decimal, Derivation, MAX_PRECISION, MAX_SCALE, SqlMode, SqlType, TypeKind,
-    Val,
+    Charset, CmpKind, Collation, Decimal, Derivation, Locale, MAX_PRECISION, MAX_SCALE, SqlMode, SqlType,
+    TypeKind, Val,
 };
 
 /// What types depend on besides the operands.
@@ -50,6 +50,8 @@ pub struct BindCtx {
     pub div_precision_increment: u8,
     /// Length limit of GROUP_CONCAT's result in bytes, which decides its type. 1024 by default.
     pub group_concat_max_len: u64,
+    /// How days and months are named, which decides how long the names are. `en_US` by default.
+    pub lc_time_names: &'static Locale,
     /// There is a function `mysql_query_attribute_string`, which a component brings.
     pub query_attributes: bool,
     /// The parameters are literals of the statement's text, and count as such.
@@ -77,6 +79,7 @@ impl Default for BindCtx {
             sql_mode: SqlMode::DEFAULT,
             div_precision_increment: 4,
             group_concat_max_len: 1024,
+            lc_time_names: Locale::english(),
             query_attributes: false,
             literals: false,
             depends_on_literals: Cell::new(false),

@@ -95,3 +95,18 @@ impl NumberStyle {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_types::Locale;
+
+    #[test]
+    fn every_locale_writes_numbers() {
+        for locale in Locale::all() {
+            assert!(NumberStyle::of(locale.name).is_some(), "{}", locale.name);
+        }
+        let names: usize = STYLES.iter().map(|(names, _)| names.split(' ').count()).sum();
+        assert_eq!(names, Locale::all().len());
+    }
+}

@@ -10,7 +10,6 @@ use crate::node::NumKind;
 use std::collections::hash_map::Entry;
 use tidemark_types::Decimal;
 use tidemark_types::convert::clamp_int;
-use tidemark_types::error::er;
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("abs", (1, 1), absolute_type, abs),
@@ -506,8 +505,7 @@ fn number_style(locale: &Val, env: &Env) -> &'static NumberStyle {
         false => String::from_utf8_lossy(&text),
     };
     NumberStyle::of(&name).unwrap_or_else(|| {
-        let text = format!("Unknown locale: '{name}'");
-        env.warnings.warn(SqlError::new(er::UNKNOWN_LOCALE, text));
+        env.warnings.warn(SqlError::unknown_locale(&name));
         &EN_US
     })
 }

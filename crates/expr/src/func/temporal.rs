@@ -4,7 +4,7 @@ use super::temporal_sum::{beyond, time_digits};
 use super::*;
 use crate::interval::clock;
 use tidemark_types::convert::{no_date, refused_by_mode};
-use tidemark_types::temporal::calendar::{self, DAYS, MONTHS, WeekMode, week, weekday};
+use tidemark_types::temporal::calendar::{self, WeekMode, week, weekday};
 use tidemark_types::temporal::format::{
     FormatKind, format_datetime, format_kind, format_time, formatted_length, parse_by_format,
 };
@@ -108,17 +108,27 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("dayofyear", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(calendar::day_of_year(known!(full_date(&args[0], ctx)?))))
     }),
-    def("dayname", (1, 1), name_type, |args, _, ctx| {
-        let day = weekday(known!(full_date(&args[0], ctx)?).day_number(), false);
-        Ok(Val::str(DAYS[day as usize]))
-    }),
-    def("monthname", (1, 1), name_type, |args, _, ctx| {
-        let month = known!(date(&args[0], ctx)?).month;
-        Ok((month as usize)
-            .checked_sub(1)
-            .and_then(|m| MONTHS.get(m))
-            .map_or(Val::Null, Val::str))
-    }),
+    def(
+        "dayname",
+        (1, 1),
+        |args, bind| name_type(args, bind.lc_time_names.day_length(), bind),
+        |args, ty, ctx| {
+            let day = weekday(known!(full_date(&args[0], ctx)?).day_number(), false);
+            Ok(written(ctx.env.lc_time_names.days[day as usize], ty))
+        },
+    ),
+    def(
+        "monthname",
+        (1, 1),
+        |args, bind| name_type(args, bind.lc_time_names.month_length(), bind),
+        |args, ty, ctx| {
+            let month = known!(date(&args[0], ctx)?).month as usize;
+            let name = month
+                .checked_sub(1)
+                .and_then(|month| ctx.env.lc_time_names.months.get(month));
+            Ok(written(*known!(name), ty))
+        },
+    ),
     def("week", (1, 2), part_type, |args, _, ctx| {
         let date = known!(full_date(&args[0], ctx)?);
         let Some(mode) = week_mode(args, ctx)? else {
@@ -264,11 +274,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             known!(args[0].eval(ctx)?.to_time(ctx.env)?).micros / 1_000_000,
         ))
     }),
-    def("date_format", (2, 2), date_format_type, |args, _, ctx| {
+    def("date_format", (2, 2), date_format_type, |args, ty, ctx| {
         let value = args[0].eval(ctx)?;
         let t = known!(value.to_moment(ctx.env)?);
         let format = known!(text(&args[1], ctx)?);
-        Ok(format_datetime(t, &format).map_or(Val::Null, Val::string))
+        let text = format_datetime(t, &format, ctx.env.lc_time_names);
+        Ok(text.map_or(Val::Null, |text| written(text, ty)))
     }),
     def("time_format", (2, 2), formatted_type, |args, _, ctx| {
         let t = known!(clock(&args[0].eval(ctx)?, ctx.env)?);
@@ -312,10 +323,22 @@ fn part_type(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
     Ok(SqlType::bigint().with_nullable(true))
 }
 
-/// The name of a day or month.
-fn name_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+/// The name of a day or month, of at most so many characters.
+fn name_type(args: &mut [Expr], length: usize, bind: &BindCtx) -> Result<SqlType> {
     dated(&mut args[0]);
-    Ok(server_text(9, true, bind))
+    Ok(server_text(length as u64, true, bind))
+}
+
+/// Returns a text with names of a locale; letters that the result's character set does not have are question marks.
+pub(super) fn written<'a>(text: impl Into<Cow<'a, str>>, ty: &SqlType) -> Val<'a> {
+    let (text, charset) = (text.into(), ty.collation.charset());
+    match text {
+        text if !charset.can_write(text.as_bytes()) => charset
+            .repair(text.as_bytes(), false)
+            .map_or(Val::Null, Val::string),
+        Cow::Borrowed(text) => Val::str(text),
+        Cow::Owned(text) => Val::string(text),
+    }
 }
 
 /// A part of a time.

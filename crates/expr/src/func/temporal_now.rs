@@ -1,9 +1,11 @@
 //! The clock: NOW() and its kin, Unix time, time zones.
 
+use super::temporal::written;
 use super::temporal_sum::date_digits;
 use super::*;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tidemark_types::temporal::MICROS_PER_SECOND;
+use tidemark_types::temporal::format::format_datetime;
 use tidemark_types::{DateTime, Decimal};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
@@ -187,8 +189,8 @@ fn from_unixtime<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Re
         None => Ok(local.round(fsp).map_or(Val::Null, Val::DateTime)),
         Some(format) => {
             let format = known!(text(format, ctx)?);
-            Ok(tidemark_types::temporal::format::format_datetime(local, &format)
-                .map_or(Val::Null, Val::string))
+            let text = format_datetime(local, &format, ctx.env.lc_time_names);
+            Ok(text.map_or(Val::Null, |text| written(text, ty)))
         }
     }
 }

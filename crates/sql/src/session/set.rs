@@ -414,6 +414,7 @@ impl Session {
             || before.character_set_results != settings.character_set_results
             || before.div_precision_increment != settings.div_precision_increment
             || before.default_week_format != settings.default_week_format
+            || before.lc_time_names.name != settings.lc_time_names.name
             || before.group_concat_max_len != settings.group_concat_max_len
             || before.time_zone.name() != settings.time_zone.name()
             || before.sql_select_limit != settings.sql_select_limit

@@ -226,6 +226,12 @@ impl SqlError {
         )
     }
 
+    /// Error 1649: `Unknown locale: '{name}'`, with at most 64 characters of the name.
+    pub fn unknown_locale(name: &str) -> Self {
+        let name: String = name.chars().take(64).collect();
+        SqlError::new(er::UNKNOWN_LOCALE, format!("Unknown locale: '{name}'"))
+    }
+
     /// Error 1253: `COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'`.
     pub fn collation_charset_mismatch(collation: &str, charset: &str) -> Self {
         let message = format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'");

@@ -1,11 +1,11 @@
 //! `DATE_FORMAT`, `TIME_FORMAT` and `STR_TO_DATE`.
 
 use super::calendar::{self, DAYS, MONTHS, WeekMode, day_of_year, week, weekday};
-use super::{Date, DateTime, Time};
+use super::{Date, DateTime, Locale, Time};
 use std::fmt::Write;
 
-/// `DATE_FORMAT`; `None` where the date lacks what the format asks for (the weekday of a date without day).
-pub fn format_datetime(t: DateTime, format: &[u8]) -> Option<String> {
+/// `DATE_FORMAT`, with a locale's names of days and months; `None` where the date lacks what the format asks for (the weekday of a date without day).
+pub fn format_datetime(t: DateTime, format: &[u8], locale: &Locale) -> Option<String> {
     let format = String::from_utf8_lossy(format);
     let mut out = String::with_capacity(format.len() * 2);
     let mut chars = format.chars();
@@ -16,15 +16,16 @@ pub fn format_datetime(t: DateTime, format: &[u8]) -> Option<String> {
         }
         match chars.next() {
             None => out.push('%'),
-            Some(code) => date_part(t, code, &mut out)?,
+            Some(code) => date_part(t, code, locale, &mut out)?,
         }
     }
     Some(out)
 }
 
-fn date_part(t: DateTime, code: char, out: &mut String) -> Option<()> {
+fn date_part(t: DateTime, code: char, locale: &Locale, out: &mut String) -> Option<()> {
     let d = t.date;
     let day = || (!d.has_zero_part()).then(|| weekday(d.day_number(), false) as usize);
+    let month = || (d.month as usize).checked_sub(1);
     let weeks = |mode| week(d, WeekMode::from_mode(mode));
     // Writing to a String cannot fail.
     let _ = match code {
@@ -35,10 +36,10 @@ fn date_part(t: DateTime, code: char, out: &mut String) -> Option<()> {
         'd' => write!(out, "{:02}", d.day),
         'e' => write!(out, "{}", d.day),
         'D' => write!(out, "{}{}", d.day, ordinal(d.day)),
-        'M' => write!(out, "{}", MONTHS.get((d.month as usize).checked_sub(1)?)?),
-        'b' => write!(out, "{}", &MONTHS.get((d.month as usize).checked_sub(1)?)?[..3]),
-        'W' => write!(out, "{}", DAYS[day()?]),
-        'a' => write!(out, "{}", &DAYS[day()?][..3]),
+        'M' => write!(out, "{}", locale.months.get(month()?)?),
+        'b' => write!(out, "{}", locale.short_months.get(month()?)?),
+        'W' => write!(out, "{}", locale.days[day()?]),
+        'a' => write!(out, "{}", locale.short_days[day()?]),
         'w' => write!(out, "{}", (day()? + 1) % 7),
         'j' => write!(
             out,
@@ -403,17 +404,20 @@ mod tests {
     #[test]
     fn formats() {
         let t = DateTime::new(Date::new(2009, 10, 4), 22, 23, 0, 0, 0);
-        assert_eq!(format_datetime(t, b"%W %M %Y").unwrap(), "Sunday October 2009");
         assert_eq!(
-            format_datetime(t, b"%H %k %I %r %T %S %w").unwrap(),
+            format_datetime(t, b"%W %M %Y", Locale::english()).unwrap(),
+            "Sunday October 2009"
+        );
+        assert_eq!(
+            format_datetime(t, b"%H %k %I %r %T %S %w", Locale::english()).unwrap(),
             "22 22 10 10:23:00 PM 22:23:00 00 0"
         );
         assert_eq!(
-            format_datetime(t, b"%D %y %a %d %m %b %j").unwrap(),
+            format_datetime(t, b"%D %y %a %d %m %b %j", Locale::english()).unwrap(),
             "4th 09 Sun 04 10 Oct 277"
         );
         assert_eq!(
-            format_datetime(Date::new(2006, 6, 0).midnight(), b"%d").unwrap(),
+            format_datetime(Date::new(2006, 6, 0).midnight(), b"%d", Locale::english()).unwrap(),
             "00"
         );
         assert_eq!(

@@ -7,9 +7,11 @@
 
 pub mod calendar;
 pub mod format;
+mod locale;
 pub mod parse;
 
 use calendar::{day_number, from_day_number};
+pub use locale::Locale;
 use std::cmp::Ordering;
 use std::fmt;
 

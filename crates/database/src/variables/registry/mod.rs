@@ -75,6 +75,8 @@ pub enum Kind {
     },
     /// The name of a collation.
     Collation,
+    /// The name of a locale, or its number.
+    Locale,
     /// A comma separated list of SQL modes.
     SqlMode,
     /// `SYSTEM`, or an offset such as `+02:00`.

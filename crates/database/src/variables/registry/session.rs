@@ -54,7 +54,7 @@ pub(super) const DEFS: &[Def] = &[
         Collation,
         "utf8mb4_0900_ai_ci",
     ),
-    fixed("lc_time_names", Both, Text, "en_US"),
+    def("lc_time_names", Both, true, Locale, "en_US"),
     unused("lc_messages", Both, Text, "en_US", "messages are English"),
     unused("lc_messages_dir", Global, Text, "", NO_MESSAGES),
     def("time_zone", Both, true, TimeZone, "SYSTEM"),

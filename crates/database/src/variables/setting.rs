@@ -109,6 +109,13 @@ impl Setting {
         Setting::check(def, &value)
     }
 
+    /// The switches of a variable, of which some are on, as words set them. Error 1231 names the words from the first wrong one on.
+    pub fn switched(def: &Def, names: &[&str], now: &str, words: &str) -> Result<Setting> {
+        let all = switches::parse(names, def.default, now, words);
+        let wrong = |words| SqlError::wrong_value_for_variable(def.name, words);
+        Ok(Setting::text(all.map_err(wrong)?))
+    }
+
     /// A value for the variable, and whether it had to be cut to the bounds.
     pub fn check(def: &Def, value: &Value) -> Result<(Setting, bool)> {
         let text = || String::from_utf8_lossy(&value.to_text()).into_owned();
@@ -175,12 +182,15 @@ impl Setting {
                 exact(Setting::text(text))
             }
             Kind::Switches(names) => {
-                let switched = match integer {
-                    Some(bits) => switches::of_bits(names, bits),
-                    None if value.is_null() => None,
-                    None => switches::parse(names, def.default, &text()),
+                let switched = match (integer, value) {
+                    (Some(bits), _) => switches::of_bits(names, bits).ok_or_else(wrong_value)?,
+                    (None, Value::Null) => return Err(wrong_value()),
+                    (None, Value::Double(_) | Value::Float(_) | Value::Decimal(_)) => {
+                        return Err(wrong_type());
+                    }
+                    (None, _) => return exact(Setting::switched(def, names, def.default, &text())?),
                 };
-                exact(Setting::text(switched.ok_or_else(wrong_value)?))
+                exact(Setting::text(switched))
             }
             Kind::Text | Kind::NullableText => match value {
                 Value::Str(_) => exact(Setting::text(text())),

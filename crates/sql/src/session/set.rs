@@ -225,23 +225,22 @@ impl Session {
                     Some(word) => word,
                     None => self.value_of(expr, params)?,
                 };
-                let checked = self.checked(def, &value)?;
                 match (def.kind, &value) {
-                    (Kind::Switches(_), Value::Str(words)) => self.switched(at, global, words)?,
-                    _ => checked,
+                    (Kind::Switches(names), Value::Str(words)) => self.switched(at, global, names, words)?,
+                    _ => self.checked(def, &value)?,
                 }
             }
         })
     }
 
     /// Switches that words do not name stay as they are.
-    fn switched(&self, at: usize, global: bool, words: &[u8]) -> Result<Setting> {
+    fn switched(&self, at: usize, global: bool, names: &[&str], words: &[u8]) -> Result<Setting> {
         let now = match global {
             true => self.state.database.globals().get(at),
             false => self.state.values.get(at).clone(),
         };
-        let all = format!("{now},{}", String::from_utf8_lossy(words));
-        self.checked(&DEFS[at], &Value::string(all))
+        let words = String::from_utf8_lossy(words);
+        Setting::switched(&DEFS[at], names, &now.to_string(), &words)
     }
 
     fn checked(&self, def: &variables::Def, value: &Value) -> Result<Setting> {

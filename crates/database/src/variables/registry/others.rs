@@ -191,9 +191,41 @@ pub(super) const DEFS: &[Def] = &[
     unused(
         "optimizer_switch",
         Both,
-        Text,
-        "index_merge=off,index_condition_pushdown=on,mrr=off,block_nested_loop=off,materialization=on,semijoin=off,\
-         derived_merge=off",
+        Switches(&[
+            "index_merge",
+            "index_merge_union",
+            "index_merge_sort_union",
+            "index_merge_intersection",
+            "engine_condition_pushdown",
+            "index_condition_pushdown",
+            "mrr",
+            "mrr_cost_based",
+            "block_nested_loop",
+            "batched_key_access",
+            "materialization",
+            "semijoin",
+            "loosescan",
+            "firstmatch",
+            "duplicateweedout",
+            "subquery_materialization_cost_based",
+            "use_index_extensions",
+            "condition_fanout_filter",
+            "derived_merge",
+            "use_invisible_indexes",
+            "skip_scan",
+            "hash_join",
+            "subquery_to_derived",
+            "prefer_ordering_index",
+            "hypergraph_optimizer",
+            "derived_condition_pushdown",
+            "hash_set_operations",
+        ]),
+        "index_merge=on,index_merge_union=on,index_merge_sort_union=on,index_merge_intersection=on,\
+         engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,block_nested_loop=on,\
+         batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,duplicateweedout=on,\
+         subquery_materialization_cost_based=on,use_index_extensions=on,condition_fanout_filter=on,derived_merge=on,\
+         use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,prefer_ordering_index=on,\
+         hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on",
         NO_OPTIMIZER,
     ),
     def(

@@ -3,7 +3,7 @@
 
 use crate::error::Result;
 use crate::variables::{
-    DEFS, Fate, Globals, Kind, OLD_OPTION_NAMES, Role, Setting, fate, find, spelling_distance,
+    DEFS, EngineName, Fate, Globals, Kind, OLD_OPTION_NAMES, Role, Setting, fate, find, spelling_distance,
 };
 use std::path::PathBuf;
 
@@ -141,6 +141,10 @@ impl Options {
             }
         }
         let (setting, cut) = Setting::parse_within(def, value).map_err(|error| error.message)?;
+        if def.kind == Kind::Engine && EngineName::of(value) == EngineName::Substituted {
+            self.warnings
+                .push(format!("'{}' is {setting}: there is no {value} here", def.name));
+        }
         if cut && def.unused().is_none() {
             return Err(format!(
                 "'{}' cannot be {value}: the nearest that it can be is {setting}",

@@ -12,6 +12,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::collation;
 use crate::parse::ast::{self, CreateTable, IndexKind};
 use crate::types::{Collation, SqlMode};
+use crate::variables::EngineName;
 use tidemark_engine::{TableId, failpoint};
 
 impl DdlContext<'_> {
@@ -137,7 +138,7 @@ impl DdlContext<'_> {
         selected: Vec<ColumnDef>,
     ) -> Result<TableDef> {
         let options = &create.options;
-        self.check_engine(options, &create.name.name)?;
+        self.check_engine(options, &create.name.name, true)?;
         let collation = collation(options.charset.as_deref(), options.collation.as_deref())?;
         let collation = collation.unwrap_or(database);
         if create.columns.is_empty() && selected.is_empty() {
@@ -216,33 +217,33 @@ impl DdlContext<'_> {
         })
     }
 
-    /// ENGINE= anything else than InnoDB: an error, or, where substitution is allowed, a warning.
-    pub(super) fn check_engine(&self, options: &ast::TableOptions, table: &str) -> Result<()> {
+    /// Checks ENGINE= of a new table or one that is altered. In place of other engines InnoDB is used, with warning 1266; an unknown name
+    /// is error 1286, or where substitution is allowed a warning.
+    pub(super) fn check_engine(&self, options: &ast::TableOptions, table: &str, is_new: bool) -> Result<()> {
         let Some(engine) = &options.engine else {
             return Ok(());
         };
-        if engine.eq_ignore_ascii_case("innodb") || engine.eq_ignore_ascii_case("tidemark") {
-            return Ok(());
-        }
-        const OTHERS: [&str; 10] = [
-            "MYISAM",
-            "MEMORY",
-            "HEAP",
-            "ARIA",
-            "ARCHIVE",
-            "MERGE",
-            "MRG_MYISAM",
-            "CSV",
-            "ROCKSDB",
-            "TOKUDB",
-        ];
-        let known = OTHERS.iter().any(|other| other.eq_ignore_ascii_case(engine));
-        let substitute = !self.state.settings.sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION);
-        if !known && !substitute {
-            return Err(SqlError::new(
-                er::UNKNOWN_STORAGE_ENGINE,
-                format!("Unknown storage engine '{engine}'"),
-            ));
+        match EngineName::of(engine) {
+            EngineName::InnoDb => return Ok(()),
+            EngineName::Substituted => {}
+            EngineName::PerformanceSchema if is_new => {
+                let text = "Invalid performance_schema usage.";
+                return Err(SqlError::new(er::WRONG_PERFSCHEMA_USAGE, text));
+            }
+            EngineName::PerformanceSchema => {
+                let text = format!("Table storage engine for '{table}' doesn't have this option");
+                return Err(SqlError::new(er::ILLEGAL_HA, text));
+            }
+            EngineName::Unknown => {
+                let unknown = SqlError::unknown_storage_engine(engine);
+                if self.state.settings.sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION) {
+                    return Err(unknown);
+                }
+                self.warn(unknown);
+                if !is_new {
+                    return Ok(());
+                }
+            }
         }
         self.warn(SqlError::new(
             er::WARN_USING_OTHER_HANDLER,

@@ -4,7 +4,7 @@ use super::{optional, string};
 use crate::accounts::{Privileges, privilege};
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, bigint, text};
-use crate::error::{Result, SqlError, er};
+use crate::error::{Result, SqlError};
 use crate::types::{Charset, Collation, SqlType, Value, WarningLevel};
 use std::sync::atomic::Ordering;
 
@@ -146,10 +146,7 @@ pub fn engine_status(state: &SessionState, engine: &str, what: &str) -> Result<R
         return Ok(performance_schema_status(state, what));
     }
     if !engine.eq_ignore_ascii_case("innodb") {
-        return Err(SqlError::new(
-            er::UNKNOWN_STORAGE_ENGINE,
-            format!("Unknown storage engine '{engine}'"),
-        ));
+        return Err(SqlError::unknown_storage_engine(engine));
     }
     let mut rows = ResultRows::of_text(&["Type", "Name", "Status"], 65_535);
     if what.eq_ignore_ascii_case("status") {

@@ -3,9 +3,11 @@
 //! - `registry`: every variable, declared once with its kind, bounds, default and meaning.
 //! - `setting`: the value of one; `values`: those of all, the server's and a session's.
 //! - `settings`: what statements need all the time, decoded; `trace`: for the optimizer trace; `switches`: several in one variable;
-//!   `tracked`: which changes clients are told of; `spelling`: which name a mistyped one may have been.
+//!   `tracked`: which changes clients are told of; `spelling`: which name a mistyped one may have been;
+//!   `engine_name`: what the names of storage engines stand for.
 //! - [`persist`]: those that outlive a restart.
 
+mod engine_name;
 pub mod persist;
 mod positions;
 pub(crate) mod registry;
@@ -17,6 +19,7 @@ mod trace;
 mod tracked;
 pub(crate) mod values;
 
+pub use engine_name::EngineName;
 pub use registry::{
     CIPHER_SUITES, CIPHERS, DEFS, Def, Fate, HINTABLE, Kind, OLD_OPTION_NAMES, Role, VariableScope, fate,
     find, listed,

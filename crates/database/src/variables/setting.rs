@@ -1,5 +1,6 @@
 //! The value of one system variable, and what values its kind allows.
 
+use super::engine_name::EngineName;
 use super::registry::{Def, Kind, VariableScope};
 use super::switches;
 use crate::error::{Result, SqlError, er};
@@ -221,6 +222,14 @@ impl Setting {
                 }
                 _ => Err(wrong_type()),
             },
+            Kind::Engine => match value {
+                Value::Str(_) => match EngineName::of(&text()) {
+                    EngineName::InnoDb | EngineName::Substituted => exact(Setting::text("InnoDB")),
+                    _ => Err(SqlError::unknown_storage_engine(&text())),
+                },
+                Value::Null => Err(wrong_value()),
+                _ => Err(wrong_type()),
+            },
             Kind::Locale => match (integer, value) {
                 (Some(number), _) => {
                     let found = usize::try_from(number).ok().and_then(|at| Locale::all().get(at));
@@ -340,6 +349,12 @@ mod tests {
             check("lc_time_names", Value::string("DE_at")),
             Ok((Setting::text("de_AT"), false))
         );
+        assert_eq!(
+            check("default_storage_engine", Value::string("myisam")),
+            Ok((Setting::text("InnoDB"), false))
+        );
+        let unknown = check("default_storage_engine", Value::string("x"));
+        assert_eq!(unknown.unwrap_err().code, 1286);
         assert_eq!(check("lc_time_names", Value::Int(111)).unwrap_err().code, 1649);
         assert_eq!(check("sql_mode", Value::string("x")).unwrap_err().code, 1231);
         assert_eq!(

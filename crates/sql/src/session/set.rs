@@ -14,7 +14,7 @@ use crate::expr::SessionInfo;
 use crate::parse::ast::{self, Expr, ScopeKeyword, SetItem};
 use crate::plan::statement::HIDDEN_VARIABLE;
 use crate::types::{Charset, Collation, Value};
-use crate::variables::{self, DEFS, Kind, Setting, check_settable, find, persist};
+use crate::variables::{self, DEFS, EngineName, Kind, Setting, check_settable, find, persist};
 use std::path::Path;
 use std::time::Duration;
 
@@ -245,6 +245,13 @@ impl Session {
 
     fn checked(&self, def: &variables::Def, value: &Value) -> Result<Setting> {
         let (setting, cut) = Setting::check(def, value)?;
+        if def.kind == Kind::Engine
+            && EngineName::of(&String::from_utf8_lossy(&value.to_text())) == EngineName::Substituted
+        {
+            let text = format!("Using storage engine {setting} for '{}'", def.name);
+            let substituted = SqlError::new(er::WARN_USING_OTHER_HANDLER, text);
+            self.state.warnings.warn(substituted);
+        }
         if cut {
             let text = String::from_utf8_lossy(&value.to_text()).into_owned();
             if self

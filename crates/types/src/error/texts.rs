@@ -226,6 +226,14 @@ impl SqlError {
         )
     }
 
+    /// Error 1286: `Unknown storage engine '{name}'`.
+    pub fn unknown_storage_engine(name: &str) -> Self {
+        SqlError::new(
+            er::UNKNOWN_STORAGE_ENGINE,
+            format!("Unknown storage engine '{name}'"),
+        )
+    }
+
     /// Error 1649: `Unknown locale: '{name}'`, with at most 64 characters of the name.
     pub fn unknown_locale(name: &str) -> Self {
         let name: String = name.chars().take(64).collect();

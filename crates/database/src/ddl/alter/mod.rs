@@ -296,7 +296,7 @@ impl DdlContext<'_> {
 
     /// `ENGINE = …`, `COMMENT = …` and the like.
     fn set_options(&self, draft: &mut Draft, options: &ast::TableOptions, table: &str) -> Result<()> {
-        self.check_engine(options, table)?;
+        self.check_engine(options, table, false)?;
         draft.rebuild |= options.engine.is_some();
         let given = collation_of(options.charset.as_deref(), options.collation.as_deref())?;
         if let Some(collation) = given {

@@ -75,6 +75,8 @@ pub enum Kind {
     },
     /// The name of a collation.
     Collation,
+    /// The name of a storage engine, which is InnoDB in the end.
+    Engine,
     /// The name of a locale, or its number.
     Locale,
     /// A comma separated list of SQL modes.

@@ -58,8 +58,8 @@ pub(super) const DEFS: &[Def] = &[
     fact("have_dynamic_loading", Global, Text, "NO"),
     fact("have_rtree_keys", Global, Text, "NO"),
     fact("large_page_size", Global, uint(0, 0), "0"),
-    fixed("default_storage_engine", Both, Enum(&["InnoDB"]), "InnoDB"),
-    fixed("default_tmp_storage_engine", Both, Enum(&["InnoDB"]), "InnoDB"),
+    fixed("default_storage_engine", Both, Engine, "InnoDB"),
+    fixed("default_tmp_storage_engine", Both, Engine, "InnoDB"),
     unused("disabled_storage_engines", Global, Text, "", NO_OTHER_ENGINES),
     unused(
         "internal_tmp_mem_storage_engine",

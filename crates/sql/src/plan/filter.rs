@@ -29,7 +29,10 @@ pub(super) fn is_never(e: &Expr, sample: Option<&EvalCtx>) -> bool {
     // It complains when it is evaluated.
     let unheard = Warnings::default();
     let zone = sample.map_or(&TimeZone::UTC, |sample| sample.env.time_zone);
-    let env = Env::new(&NoSession, &NoSubqueries, &unheard, zone);
+    let mut env = Env::new(&NoSession, &NoSubqueries, &unheard, zone);
+    if let Some(sample) = sample {
+        env.lc_time_names = sample.env.lc_time_names;
+    }
     e.is_constant() && matches!(e.is_true(&env.ctx()), Ok(false))
 }
 

@@ -368,10 +368,10 @@ impl<'a> Binder<'a> {
         scope: &Scope,
         hooks: &mut dyn Hooks,
     ) -> Result<Expr> {
-        if let Some(comparison) = comparison(op) {
-            if rows::is_of_several(left) || rows::is_of_several(right) {
-                return self.compare_rows(comparison, left, right, scope, hooks);
-            }
+        if let Some(comparison) = comparison(op)
+            && (rows::is_of_several(left) || rows::is_of_several(right))
+        {
+            return self.compare_rows(comparison, left, right, scope, hooks);
         }
         let (a, b) = (self.bind(left, scope, hooks)?, self.bind(right, scope, hooks)?);
         self.operator(op, a, b)

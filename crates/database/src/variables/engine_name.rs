@@ -40,7 +40,7 @@ impl EngineName {
         let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
         let found = NAMES
             .iter()
-            .find(|(_, names)| names.iter().any(|known| is_it(known)));
+            .find(|(_, names)| names.iter().any(&is_it));
         found.map_or(EngineName::Unknown, |(meaning, _)| *meaning)
     }
 }

@@ -70,7 +70,7 @@ fn secrets_in(sql: &[u8], mode: SqlMode, depth: u32) -> (Vec<(usize, usize)>, bo
     while at < sql.len() {
         let Ok(token) = lexer.token() else {
             ends = false;
-            if context.is_of_accounts() {
+            if context.is_of_accounts() || context.kind == Kind::Connects {
                 // What is not finished may be a password, or hold one.
                 let spaces = sql[at..].iter().take_while(|byte| byte.is_ascii_whitespace());
                 found.push((at + spaces.count(), sql.len()));

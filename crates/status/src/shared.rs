@@ -175,19 +175,23 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
     use std::io::{ErrorKind, Read};
     use std::net::TcpListener;
 
     const WAIT: Duration = Duration::from_secs(5);
 
-    struct Clients(TcpListener);
+    /// The listener, and the server's ends, which the threads of connections keep.
+    struct Clients(TcpListener, RefCell<Vec<Arc<TcpStream>>>);
 
     impl Clients {
         fn connect(&self, shared: &Arc<Shared>, host: [u8; 4]) -> (Place, TcpStream) {
             let client = TcpStream::connect(self.0.local_addr().unwrap()).unwrap();
             client.set_nonblocking(true).unwrap();
             let (ours, _) = self.0.accept().unwrap();
-            (shared.admit(Arc::new(ours), host.into(), WAIT).unwrap(), client)
+            let ours = Arc::new(ours);
+            self.1.borrow_mut().push(Arc::clone(&ours));
+            (shared.admit(ours, host.into(), WAIT).unwrap(), client)
         }
     }
 
@@ -200,7 +204,7 @@ mod tests {
     #[test]
     fn the_oldest_of_the_host_with_most_makes_room() {
         let shared = Arc::new(Shared::default());
-        let clients = Clients(TcpListener::bind("127.0.0.1:0").unwrap());
+        let clients = Clients(TcpListener::bind("127.0.0.1:0").unwrap(), RefCell::default());
         let (honest, kept) = clients.connect(&shared, [10, 0, 0, 1]);
         let answered = clients.connect(&shared, [10, 0, 0, 2]);
         let answering = answered.0.answer().unwrap();
@@ -221,7 +225,7 @@ mod tests {
     #[test]
     fn answers_and_threads_are_bounded() {
         let shared = Arc::new(Shared::default());
-        let clients = Clients(TcpListener::bind("127.0.0.1:0").unwrap());
+        let clients = Clients(TcpListener::bind("127.0.0.1:0").unwrap(), RefCell::default());
         let places: Vec<_> = (0..ANSWERING_MAX + 1)
             .map(|_| clients.connect(&shared, [10, 0, 0, 1]))
             .collect();

@@ -124,7 +124,11 @@ impl Number {
 
 /// `None`: the column must be converted row by row.
 fn number_bound(value: &Val, kind: CmpKind, column: &SqlType, env: &Conversion) -> Option<KeyBound> {
-    let number = Number::of(value, kind, env)?;
+    let number = match Number::of(value, kind, env)? {
+        // -0 equals 0, of which there is one key.
+        Number::Double(v) => Number::Double(v + 0.0),
+        exact => exact,
+    };
     if let Number::Double(v) = number
         && v.is_nan()
     {

@@ -38,9 +38,7 @@ impl EngineName {
     pub fn of(name: &str) -> EngineName {
         let name = name.trim_end_matches(' ');
         let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
-        let found = NAMES
-            .iter()
-            .find(|(_, names)| names.iter().any(&is_it));
+        let found = NAMES.iter().find(|(_, names)| names.iter().any(&is_it));
         found.map_or(EngineName::Unknown, |(meaning, _)| *meaning)
     }
 }

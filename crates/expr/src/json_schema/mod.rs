@@ -560,6 +560,6 @@ mod tests {
         );
         assert_eq!(outcome(r#"{"not": {"type": "number"}}"#, "1"), "not # #");
         assert_eq!(outcome(r#"{"pattern": "("}"#, "\"a\""), "valid");
-        assert_eq!(outcome(r#"{"pattern": "(?=a)b"}"#, "\"a\""), "1235");
+        assert_eq!(outcome(r#"{"pattern": "(?=a)b"}"#, "\"a\""), "pattern # #");
     }
 }

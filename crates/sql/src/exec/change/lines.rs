@@ -283,7 +283,7 @@ impl<'a> Lines<'a> {
                         self.at_line_end = true;
                         return Ok((null, true));
                     }
-                    Some(next) if self.ends_field(next)? => return Ok((false, true)),
+                    Some(next) if self.ends_field(next)? => return Ok((null, true)),
                     Some(next) => {
                         self.back.push(next);
                         byte = quote.unwrap_or(byte);

@@ -341,6 +341,7 @@ mod tests {
             (Val::Decimal(a), Val::Decimal(b)) => a.cmp(b),
             (Val::Float(a), Val::Float(b)) => a.total_cmp(b),
             (Val::Double(a), Val::Double(b)) => a.partial_cmp(b).unwrap(),
+            (Val::DateTime(a), Val::DateTime(b)) => a.partial_cmp(b).unwrap(),
             _ => unreachable!("{a:?} and {b:?}"),
         }
     }

@@ -199,7 +199,7 @@ fn prepared_plans_follow_the_name() {
     assert_eq!(execute(&mut s, elsewhere, 0), ["7"]);
     ok(
         &mut s,
-        "ALTER TABLE t ADD COLUMN v INT DEFAULT 1 FIRST, DROP COLUMN v",
+        "ALTER TABLE t ADD COLUMN v INT DEFAULT 1 FIRST; ALTER TABLE t DROP COLUMN v",
     );
     assert_eq!(execute(&mut s, read, 5), ["1"]);
     ok(&mut s, "ALTER TABLE t RENAME TO moved");

@@ -42,7 +42,7 @@ fn a_definition_that_the_catalog_cannot_hold_is_refused_before_anything_is_writt
     check(&disk);
 }
 
-/// The wait for the turn ends with a kill, and when it has taken long enough; and there is none beside what takes long.
+/// A wait for the turn ends by KILL and by a time limit. Work that takes long does not hold the turn.
 #[test]
 fn a_change_of_definitions_waits_for_its_turn_as_long_as_it_is_wanted() {
     let engine = open(&SimDisk::new(1));

@@ -396,7 +396,7 @@ mod tests {
                             );
                             continue;
                         };
-                        // Texts beside members have a place among equals alone.
+                        // A string compared with ENUM or SET bounds equality only.
                         let same = match kind {
                             CmpKind::Str(_) => told.is_none_or(|told| told.is_eq() == order.is_eq()),
                             _ => told.is_none_or(|told| told == order),

@@ -58,7 +58,7 @@ enum Properties<'e> {
     Subquery(usize, SubqueryKind, Vec<CmpKind>),
 }
 
-/// A value, equal to one of the same kind with the same digits: `1.0` is not `1.00`, and a number that is none equals itself.
+/// A value, equal to one of the same kind with the same digits: `1.0` is not `1.00`, and NaN equals itself.
 #[derive(PartialEq, Eq, Hash)]
 enum Constant<'e> {
     Null,

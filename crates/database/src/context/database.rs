@@ -549,7 +549,7 @@ impl Database {
         sum
     }
 
-    /// Opens the files of all logs anew, so that they can be moved away.
+    /// Opens the files of all logs again, so that the old ones can be moved away.
     pub fn flush_logs(&self) -> Result<()> {
         log::logger().flush();
         self.logs.adopt(&self.globals)

@@ -106,7 +106,7 @@ impl Table {
         self.indexes[0].tree.estimate_all().unwrap_or(0)
     }
 
-    /// The sizes that the table may have until a plan for its present size should be made anew: it has not doubled, nor shrunk
+    /// The sizes that the table may have until a plan for its present size should be made again: it has not doubled, nor shrunk
     /// to half, nor been [analysed](Self::was_analysed).
     pub fn size_now(&self) -> SizeRange {
         let tree = &self.indexes[0].tree;

@@ -93,7 +93,7 @@ pub(super) fn counted(e: &Expr, path: &AccessPath, def: &TableDef, base: usize) 
     if path.bounds.is_empty() {
         return false;
     }
-    // The branches of an OR bound the path together with what stands beside it.
+    // The branches of an OR bound the path together with the other conjuncts.
     let by_branch = |branches: &[Expr]| {
         let pairs = path.bounds.iter().zip(branches);
         let mut bounded = pairs.map(|(bounds, branch)| conjuncts(branch).iter().any(|e| bounded(bounds, e)));

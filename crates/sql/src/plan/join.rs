@@ -40,7 +40,7 @@ pub(super) struct Condition {
     pub late: bool,
     /// The class of columns that it says are equal, by its number in the pool.
     pub class: Option<usize>,
-    /// It follows from others, so that it need not be tested beside another of its class.
+    /// It follows from others, so it need not be tested with another of its class.
     pub follows: bool,
     /// It has a share of rows that pass; false: others that follow from it have.
     pub counts: bool,

@@ -332,7 +332,10 @@ mod tests {
             .map(|step| format!("{}{}", step.key.server, step.key.repeat))
             .collect();
         assert_eq!(turns, ["a1", "b1", "b2", "a2"]);
-        run(plan(), &mut results, &Interrupt::default()).unwrap();
+        let Err(Failure::Because(why)) = run(plan(), &mut results, &Interrupt::default()) else {
+            panic!("a run without one measurement has failed");
+        };
+        assert_eq!(why, "none of 16 measurements could be made");
         let errors = results.lines().iter().filter(|line| {
             matches!(line, Line::Cell(cell) if cell.found.error.as_deref().is_some_and(|why| why.contains("cannot connect")))
         });

@@ -14,6 +14,7 @@
 
 use super::change::widen_text;
 use super::from::{From, FromInput, Tree};
+use super::logical::{self, Selects};
 use super::query::each_output;
 use super::{OutputColumn, Planner, QueryBody, QueryPlan, Recursion};
 use crate::error::{Result, SqlError, er};
@@ -185,7 +186,7 @@ fn not_a_union() -> SqlError {
     )
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
     /// Plans something that sees the common tables of a WITH.
     pub(super) fn with_common<T>(
         &mut self,
@@ -266,7 +267,7 @@ impl Planner<'_> {
     }
 
     /// A common table: recursive if it names itself.
-    fn common_table(&mut self, table: &CommonTable, outer: Option<&Scope>) -> Result<QueryPlan> {
+    fn common_table(&mut self, table: &CommonTable, outer: Option<&Scope>) -> Result<logical::Query<'a>> {
         let Some(parts) = Parts::of(table)? else {
             return self.query(&table.query, outer);
         };
@@ -277,7 +278,7 @@ impl Planner<'_> {
         let mut plan = self.with_common(table.query.with.as_ref(), |planner| {
             planner.recursive(table, &parts, common, outer)
         })?;
-        plan.outer = self.outer_slots(&plan);
+        self.settle_reads(&mut plan);
         Ok(plan)
     }
 
@@ -287,7 +288,7 @@ impl Planner<'_> {
         parts: &Parts,
         common: usize,
         outer: Option<&Scope>,
-    ) -> Result<QueryPlan> {
+    ) -> Result<logical::Query<'a>> {
         let (offset, limit) = self.limit_of(parts.limit)?;
         let (seed, columns) = self.seed(table, parts, outer)?;
         let working = self.stand_in(&columns);
@@ -335,7 +336,7 @@ impl Planner<'_> {
         table: &CommonTable,
         parts: &Parts,
         outer: Option<&Scope>,
-    ) -> Result<(QueryPlan, Vec<OutputColumn>)> {
+    ) -> Result<(logical::Query<'a>, Vec<OutputColumn>)> {
         let mut seed = self.nested(|planner| planner.set_operation(parts.first, parts.seeds, outer))?;
         let results = self.state.results_collation();
         let mut columns: Vec<OutputColumn> = seed.columns.iter().map(OutputColumn::copy).collect();
@@ -343,7 +344,7 @@ impl Planner<'_> {
             column.name.clone_from(name);
         }
         if let QueryBody::Select(select) = &seed.body {
-            for (column, e) in columns.iter_mut().zip(&select.output) {
+            for (column, e) in columns.iter_mut().zip(select.output()) {
                 column.ty = of_cast(e).unwrap_or_else(|| column.ty.clone());
             }
         }
@@ -374,8 +375,10 @@ impl Planner<'_> {
     /// A query without rows that has these columns: by its number a step is given its rows.
     fn stand_in(&mut self, columns: &[OutputColumn]) -> usize {
         let columns = columns.iter().map(OutputColumn::copy).collect();
-        self.queries
-            .push(QueryPlan::of(QueryBody::Values(Vec::new()), columns));
+        self.queries.push(QueryPlan {
+            repeatable: true,
+            ..QueryPlan::of(QueryBody::Values(Vec::new()), columns)
+        });
         self.queries.len() - 1
     }
 
@@ -444,11 +447,7 @@ impl Planner<'_> {
         grouped: bool,
         limited: bool,
     ) -> Result<()> {
-        let Some(name) = from
-            .tables
-            .iter()
-            .find_map(|table| self.working_table(&table.input))
-        else {
+        let Some(name) = from.tables.iter().find_map(|table| table.recursive.as_deref()) else {
             return Ok(());
         };
         if grouped {

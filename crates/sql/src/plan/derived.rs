@@ -1,7 +1,8 @@
 //! Derived tables: queries whose rows are a table.
 
 use super::from::{From, FromInput, FromTable, Tree};
-use super::{Planner, QueryBody, QueryPlan};
+use super::logical::Query;
+use super::{Planner, QueryBody};
 use crate::dictionary::names_equal;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Node, ScopeColumn, ScopeTable};
@@ -69,13 +70,15 @@ impl Planner<'_> {
             readable: None,
         })?;
         from.see_last_table();
+        let input = FromInput::Derived { query, lateral };
         Ok(from.add_leaf(FromTable {
             alias: alias.to_string(),
             locked_as: alias.to_string(),
             within: self.views.first().cloned(),
             rights: self.state.rights(),
             base,
-            input: FromInput::Derived { query, lateral },
+            recursive: self.working_table(&input).map(str::to_owned),
+            input,
             allowed: None,
             forced: false,
         }))
@@ -83,7 +86,7 @@ impl Planner<'_> {
 }
 
 /// The type that a value selected by a query has as one of a table: a year that is computed is a number there.
-fn type_in_table(plan: &QueryPlan, column: usize) -> SqlType {
+fn type_in_table(plan: &Query, column: usize) -> SqlType {
     let mut ty = plan.columns[column].ty.clone();
     let is_computed = match &plan.body {
         QueryBody::Select(select) => !matches!(select.output[column].node, Node::Column(_)),

@@ -4,22 +4,22 @@
 //! results are rounded at first, and the rounding is removed once an operation needs the unrounded value.
 //!
 //! MySQL reads the averages of groups back from a temporary table if it sorts the groups by something else or computes window
-//! functions over them; the table has the digits of the type alone. [`Block::quotient`](super::block::Block) tells such blocks.
+//! functions over them; the table has the digits of the type alone. [`Block::quotient`] tells such blocks.
 
-use super::block::Block;
+use super::logical::{Block, Query};
 use super::query::each_output;
-use super::{AGGREGATE, Planner, QueryBody, QueryPlan};
+use super::{AGGREGATE, Planner, QueryBody};
 use crate::expr::digits::{self, Asked, Leaves};
 use crate::expr::{Aggregate, Expr, OUTER, Quotient, build};
 
-struct Found<'f> {
+struct Found<'f, 'a> {
     aggregates: &'f mut Vec<Aggregate>,
-    queries: &'f mut [QueryPlan],
+    queries: &'f mut [Query<'a>],
     /// The slots of those that are wanted as doubles, too, and of these.
     doubles: Vec<(usize, usize)>,
 }
 
-impl Leaves for Found<'_> {
+impl Leaves for Found<'_, '_> {
     fn is_average(&self, slot: usize) -> bool {
         let nth = slot.checked_sub(AGGREGATE).filter(|_| slot < OUTER);
         nth.and_then(|nth| self.aggregates.get(nth))
@@ -43,7 +43,7 @@ impl Leaves for Found<'_> {
     }
 }
 
-impl QueryPlan {
+impl Query<'_> {
     /// A result is to have all of its digits, if it can. Returns whether these are more than those that it would show.
     fn unveil(&mut self, column: usize) -> bool {
         if let QueryBody::Select(select) = &mut self.body
@@ -107,7 +107,7 @@ impl Planner<'_> {
     }
 }
 
-impl Block {
+impl Block<'_> {
     /// With which digits its averages are finished; `sorted`: its rows come in groups.
     pub(super) fn quotient(&self, sorted: bool) -> Quotient {
         let is_by_keys =

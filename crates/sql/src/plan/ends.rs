@@ -4,9 +4,10 @@
 //! the order in which its table is read ([`super::order`]); of several each has a way of its own to read the table. That is done
 //! only where the conditions are all bounds of the indexes, so that the first row found is the one wanted.
 
-use super::block::{Block, min_max};
-use super::from::{From, FromInput, Tree};
+use super::from::{FromInput, Tree};
 use super::join::{JoinInput, Joined};
+use super::logical::Block;
+use super::lower::min_max;
 use super::order::OrderWish;
 use super::walk::has_subquery;
 use super::{Planner, RowSource};
@@ -18,15 +19,15 @@ const LEFT_OUT_MAX: f64 = 0.01;
 
 impl Planner<'_> {
     /// How the first of the block's aggregates is read, and the others; `None` unless they are several and each is at an end.
-    pub(super) fn ends(&mut self, from: &From, block: &Block) -> Result<Option<(Joined, Vec<RowSource>)>> {
-        let (Some(Tree::Table(0)), [table]) = (&from.tree, from.tables.as_slice()) else {
+    pub(super) fn ends(&mut self, block: &Block) -> Result<Option<(Joined, Vec<RowSource>)>> {
+        let (Some(Tree::Table(0)), [table]) = (&block.tree, block.tables.as_slice()) else {
             return Ok(None);
         };
         let is_plain = matches!(table.input, FromInput::Stored { .. })
             && block.keys.is_empty()
             && !block.has_windows()
             && !block.has_totals()
-            && self.lock_of(&table.locked_as).is_none()
+            && block.locks[0].is_none()
             && !block.filter.iter().any(has_subquery);
         if !is_plain || block.aggregates.len() < 2 {
             return Ok(None);
@@ -43,7 +44,7 @@ impl Planner<'_> {
         };
         // What is chosen among is told of the tables of a block once.
         let trace = self.trace.take();
-        let ends = wishes.into_iter().map(|wish| self.end(from, block, wish));
+        let ends = wishes.into_iter().map(|wish| self.end(block, wish));
         let ends: Result<Option<Vec<Joined>>> = ends.collect();
         self.trace = trace;
         Ok(ends?.map(|mut ends| {
@@ -53,10 +54,10 @@ impl Planner<'_> {
     }
 
     /// How the table is read so that the first row has the least or greatest value; `None` if no index leads there.
-    fn end(&self, from: &From, block: &Block, wish: (Expr, bool)) -> Result<Option<Joined>> {
+    fn end(&self, block: &Block, wish: (Expr, bool)) -> Result<Option<Joined>> {
         let mut filter = block.filter.clone();
         let mut tree = Some(Tree::Table(0));
-        self.test_arrays(&from.tables, tree.as_mut(), filter.as_mut())?;
+        self.test_arrays(&block.tables, tree.as_mut(), filter.as_mut())?;
         let mut needed = Vec::new();
         self.slots_of(&wish.0, &mut needed);
         filter.iter().for_each(|e| self.slots_of(e, &mut needed));
@@ -65,7 +66,7 @@ impl Planner<'_> {
             limited: true,
         };
         let input = JoinInput {
-            tables: &from.tables,
+            tables: &block.tables,
             needed: &needed,
             wish: &wish,
             locks: &[None],

@@ -35,6 +35,8 @@ pub(super) struct FromTable {
     /// Index hints: which indexes may be used, and whether one must.
     pub allowed: Option<Vec<IndexNo>>,
     pub forced: bool,
+    /// The name of the recursive table that it is in one of its steps, which reads it before all others.
+    pub recursive: Option<String>,
 }
 
 pub(super) enum FromInput {
@@ -310,6 +312,7 @@ impl Planner<'_> {
             input,
             allowed,
             forced,
+            recursive: None,
         }))
     }
 }

@@ -232,7 +232,7 @@ impl Joiner<'_, '_> {
     /// The recursive table among those of a tree, whose rows are read before all others.
     pub(super) fn recursive_in(&self, tree: &Tree) -> Option<&str> {
         let mut tables = tree.tables().into_iter();
-        tables.find_map(|at| self.planner.working_table(&self.input.tables[at].input))
+        tables.find_map(|at| self.input.tables[at].recursive.as_deref())
     }
 
     /// Error 3576 for a recursive table that cannot be read before all others.
@@ -406,7 +406,6 @@ impl Joiner<'_, '_> {
         let keyed = keyed && self.table_of(end) == at;
         let mut scan = TableScan {
             alias: table.alias.clone(),
-            within: table.within.clone(),
             base: table.base,
             needed,
             path: match &table.input {

@@ -1,8 +1,11 @@
 //! Planning: from syntax to what the executor runs.
 //!
+//! A statement is bound as a whole first, which gives what it means ([`logical`]); then it is decided how it is done ([`lower`]).
+//!
 //! - [`query`]: queries, UNION and its kin; [`common`]: WITH; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
-//!   stands there beside names; [`join`] and [`join_order`] the order of those ([`equalities`]: what follows from their conditions), [`access`] which ranges of which index
+//!   stands there beside names.
+//! - [`lower`]: from a bound block to one that is run; [`join`] and [`join_order`] the order of its tables ([`equalities`]: what follows from their conditions), [`access`] which ranges of which index
 //!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them ([`condition_order`]: in which order), [`order`] how not to sort them, [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
@@ -39,6 +42,8 @@ mod join_order;
 mod join_trace;
 pub mod json_table;
 mod locking;
+mod logical;
+mod lower;
 mod multi_valued;
 pub mod order;
 mod outer_aggregate;
@@ -69,6 +74,7 @@ use access::AccessPath;
 use file_form::FileForm;
 use generated::GeneratedColumns;
 use json_table::JsonTablePlan;
+use logical::Query;
 use rollup::RollupPlan;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -85,9 +91,9 @@ pub const WINDOW: usize = 1 << 22;
 /// How many views and common tables one statement may plan, each as often as it is named.
 const EXPANDED_MAX: usize = 10_000;
 
-/// A query with its order and limit.
-pub struct QueryPlan {
-    pub body: QueryBody,
+/// A query with its order and limit, whose blocks are `S`: as they are run, or as they are bound ([`logical::Query`]).
+pub struct QueryPlan<S = SelectPlan> {
+    pub body: QueryBody<S>,
     /// Sort keys; over the source's row for a select, over the result's columns otherwise. True: descending.
     pub order: Vec<(Expr, bool)>,
     pub offset: Option<Expr>,
@@ -97,6 +103,8 @@ pub struct QueryPlan {
     pub converted: Vec<Expr>,
     /// Slots of the row around it that it reads.
     pub outer: Vec<usize>,
+    /// It gives the same, and changes nothing, when it is evaluated again beside the same rows.
+    repeatable: bool,
     pub into: Destination,
     pub calc_found_rows: bool,
     /// Some result has more digits than its type.
@@ -134,34 +142,34 @@ pub struct Origin {
     pub column: String,
 }
 
-pub enum QueryBody {
-    Select(Box<SelectPlan>),
+pub enum QueryBody<S = SelectPlan> {
+    Select(Box<S>),
     /// From the left: `first op₁ query₁ op₂ query₂ …`. All give the types of the whole.
     Set {
-        first: Box<QueryPlan>,
-        rest: Vec<SetBranch>,
+        first: Box<QueryPlan<S>>,
+        rest: Vec<SetBranch<S>>,
     },
     Values(Vec<Vec<Expr>>),
-    Recursive(Recursion),
+    Recursive(Recursion<S>),
 }
 
 /// `WITH RECURSIVE`: the rows of `seed`, then those of each step over the rows that it has not read yet, until all have been
 /// read by all.
-pub struct Recursion {
+pub struct Recursion<S = SelectPlan> {
     /// The query by whose number the steps know the rows before.
     pub working: usize,
     /// Equal rows stay.
     pub all: bool,
-    pub seed: Box<QueryPlan>,
+    pub seed: Box<QueryPlan<S>>,
     /// Their values are assigned to the columns, as in an INSERT.
-    pub steps: Vec<QueryPlan>,
+    pub steps: Vec<QueryPlan<S>>,
 }
 
 /// A query of a set operation and how its rows are joined to those before.
-pub struct SetBranch {
+pub struct SetBranch<S = SelectPlan> {
     pub op: SetOp,
     pub all: bool,
-    pub plan: QueryPlan,
+    pub plan: QueryPlan<S>,
 }
 
 pub struct SelectPlan {
@@ -224,8 +232,6 @@ pub struct LeftJoin {
 /// One table of the FROM clause.
 pub struct TableScan {
     pub alias: String,
-    /// The view of the statement that it stands in.
-    pub within: Option<Arc<view::merged::Within>>,
     pub base: usize,
     pub input: Input,
     /// The columns read, by position; one beyond the last is the row's primary key as the engine knows it.
@@ -315,7 +321,11 @@ pub struct HashJoin {
 pub struct Planner<'a> {
     pub state: &'a SessionState,
     pub binder: Binder<'a>,
-    pub queries: Vec<QueryPlan>,
+    /// The subqueries and derived tables, by the numbers that expressions and tables know them by. Of those that are in `lowered`
+    /// all is here but their bodies.
+    queries: Vec<Query<'a>>,
+    /// The same as they are run, as far as that has been decided.
+    lowered: Vec<QueryPlan>,
     pub uses: Vec<TableUse>,
     pub common: Vec<Arc<ast::CommonTable>>,
     /// Recursive tables being planned, which their own queries may name.
@@ -371,6 +381,7 @@ impl<'a> Planner<'a> {
             state,
             binder,
             queries: Vec::new(),
+            lowered: Vec::new(),
             uses: Vec::new(),
             common: Vec::new(),
             working: Vec::new(),

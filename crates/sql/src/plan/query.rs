@@ -1,7 +1,8 @@
-//! Queries: ORDER BY and LIMIT around blocks ([`super::block`]); UNION, INTERSECT and EXCEPT of them; VALUES.
+//! Queries are bound: ORDER BY and LIMIT around blocks ([`super::block`]); UNION, INTERSECT and EXCEPT of them; VALUES.
 
 use super::file_form::FileForm;
 use super::group::{Aliases, BlockHooks, Finished};
+use super::logical::{self, Selects};
 use super::walk::has_subquery;
 use super::{Destination, Origin, OutputColumn, Planner, QueryBody, QueryPlan, SetBranch};
 use crate::accounts::Privileges;
@@ -13,9 +14,9 @@ use crate::expr::{DefaultOf, Expr, Node, Scope, build, check_comparable};
 use crate::parse::ast::{self, Literal, OrderItem, Query};
 use crate::types::{ColumnMeta, SqlType, TypeKind};
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
     /// Plans a query in the scope around it. Error 3954 for one that says where its rows go.
-    pub fn query(&mut self, query: &Query, outer: Option<&Scope>) -> Result<QueryPlan> {
+    pub(super) fn query(&mut self, query: &Query, outer: Option<&Scope>) -> Result<logical::Query<'a>> {
         if query.into.is_some() {
             return Err(SqlError::misplaced_into());
         }
@@ -23,7 +24,7 @@ impl Planner<'_> {
     }
 
     /// Plans a query that is a statement by itself, and may say where its rows go.
-    pub(super) fn statement_query(&mut self, query: &Query) -> Result<QueryPlan> {
+    pub(super) fn statement_query(&mut self, query: &Query) -> Result<logical::Query<'a>> {
         if matches!(query.into, Some(ast::Into::File(_))) {
             self.state.require_global(Privileges::FILE, "FILE")?;
         }
@@ -45,16 +46,19 @@ impl Planner<'_> {
     }
 
     /// Plans a query, whatever it says of its rows.
-    fn query_with_into(&mut self, query: &Query, outer: Option<&Scope>) -> Result<QueryPlan> {
+    fn query_with_into(&mut self, query: &Query, outer: Option<&Scope>) -> Result<logical::Query<'a>> {
         let mut plan = self.with_common(query.with.as_ref(), |planner| {
             planner.nested(|planner| planner.query_body(query, outer))
         })?;
-        plan.outer = self.outer_slots(&plan);
+        self.settle_reads(&mut plan);
         Ok(plan)
     }
 
     /// Plans a query inside another: what belongs to the one around it is put aside.
-    pub(super) fn nested(&mut self, plan: impl FnOnce(&mut Self) -> Result<QueryPlan>) -> Result<QueryPlan> {
+    pub(super) fn nested(
+        &mut self,
+        plan: impl FnOnce(&mut Self) -> Result<logical::Query<'a>>,
+    ) -> Result<logical::Query<'a>> {
         check_stack()?;
         check_interrupt()?;
         let (locks, keyed) = (self.locks.clone(), std::mem::take(&mut self.keyed));
@@ -64,7 +68,7 @@ impl Planner<'_> {
         planned
     }
 
-    fn query_body(&mut self, query: &Query, outer: Option<&Scope>) -> Result<QueryPlan> {
+    fn query_body(&mut self, query: &Query, outer: Option<&Scope>) -> Result<logical::Query<'a>> {
         if !query.locks.is_empty() {
             self.locks.clone_from(&query.locks);
         }
@@ -107,14 +111,18 @@ impl Planner<'_> {
     }
 
     /// A query of a set operation.
-    pub(super) fn branch(&mut self, body: &ast::QueryBody, outer: Option<&Scope>) -> Result<QueryPlan> {
+    pub(super) fn branch(
+        &mut self,
+        body: &ast::QueryBody,
+        outer: Option<&Scope>,
+    ) -> Result<logical::Query<'a>> {
         let mut plan = self.nested(|planner| match body {
             ast::QueryBody::Select(select) => planner.select(select, (&[], &[]), outer, None),
             ast::QueryBody::Query(inner) => planner.query(inner, outer),
             ast::QueryBody::SetOperation { first, rest } => planner.set_operation(first, rest, outer),
             ast::QueryBody::Values(rows) => planner.values(rows, outer),
         })?;
-        plan.outer = self.outer_slots(&plan);
+        self.settle_reads(&mut plan);
         Ok(plan)
     }
 
@@ -125,13 +133,13 @@ impl Planner<'_> {
         first: &ast::QueryBody,
         rest: &[ast::SetOperand],
         outer: Option<&Scope>,
-    ) -> Result<QueryPlan> {
+    ) -> Result<logical::Query<'a>> {
         let one = own_part(rest);
         let mut first = match one {
             0 => self.branch(first, outer)?,
             _ => {
                 let mut plan = self.nested(|planner| planner.set_operation(first, &rest[..one], outer))?;
-                plan.outer = self.outer_slots(&plan);
+                self.settle_reads(&mut plan);
                 plan
             }
         };
@@ -186,7 +194,7 @@ impl Planner<'_> {
     }
 
     /// Makes a branch of a union give the common types.
-    pub(super) fn convert_output(&self, plan: &mut QueryPlan, columns: &[OutputColumn]) -> Result<()> {
+    pub(super) fn convert_output(&self, plan: &mut logical::Query, columns: &[OutputColumn]) -> Result<()> {
         let ctx = self.binder.ctx;
         convert_behind_distinct(plan, columns);
         let convert = |e: &mut Expr, ty: &SqlType| -> Result<()> {
@@ -207,7 +215,7 @@ impl Planner<'_> {
         each_output(plan, &mut |at, e| convert(e, &columns[at].ty))
     }
 
-    fn values(&mut self, rows: &[Vec<ast::Expr>], outer: Option<&Scope>) -> Result<QueryPlan> {
+    fn values(&mut self, rows: &[Vec<ast::Expr>], outer: Option<&Scope>) -> Result<logical::Query<'a>> {
         let scope = Scope::inside(outer);
         let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
         for row in rows {
@@ -345,11 +353,11 @@ pub(super) fn ordinal(e: &ast::Expr) -> Option<u64> {
 
 /// Equal rows are told by their own types, in which values may differ that are equal in the types of `columns`: a query that leaves some
 /// out converts those that are left.
-fn convert_behind_distinct(plan: &mut QueryPlan, columns: &[OutputColumn]) {
+fn convert_behind_distinct<S: Selects>(plan: &mut QueryPlan<S>, columns: &[OutputColumn]) {
     let is_distinct = match &mut plan.body {
-        QueryBody::Select(select) => select.distinct,
+        QueryBody::Select(select) => select.is_distinct(),
         QueryBody::Set { first, rest } => {
-            let all = |branch: &SetBranch| branch.op == ast::SetOp::Union && branch.all;
+            let all = |branch: &SetBranch<S>| branch.op == ast::SetOp::Union && branch.all;
             let is_distinct = !rest.iter().all(all);
             if !is_distinct {
                 convert_behind_distinct(first, columns);
@@ -370,8 +378,8 @@ fn convert_behind_distinct(plan: &mut QueryPlan, columns: &[OutputColumn]) {
 }
 
 /// Changes each expression that gives a column's values, in every branch; it is told which column.
-pub(super) fn each_output(
-    plan: &mut QueryPlan,
+pub(super) fn each_output<S: Selects>(
+    plan: &mut QueryPlan<S>,
     change: &mut impl FnMut(usize, &mut Expr) -> Result<()>,
 ) -> Result<()> {
     let mut change_row = |row: &mut [Expr]| row.iter_mut().enumerate().try_for_each(|(at, e)| change(at, e));
@@ -379,7 +387,7 @@ pub(super) fn each_output(
         return change_row(&mut plan.converted);
     }
     match &mut plan.body {
-        QueryBody::Select(select) => change_row(&mut select.output),
+        QueryBody::Select(select) => change_row(select.output_mut()),
         QueryBody::Set { first, rest } => {
             each_output(first, change)?;
             rest.iter_mut()
@@ -402,8 +410,8 @@ impl OutputColumn {
     }
 }
 
-impl QueryPlan {
-    pub(super) fn of(body: QueryBody, columns: Vec<OutputColumn>) -> QueryPlan {
+impl<S> QueryPlan<S> {
+    pub(super) fn of(body: QueryBody<S>, columns: Vec<OutputColumn>) -> QueryPlan<S> {
         QueryPlan {
             body,
             order: Vec::new(),
@@ -412,39 +420,13 @@ impl QueryPlan {
             columns,
             converted: Vec::new(),
             outer: Vec::new(),
+            repeatable: false,
             into: Destination::Client,
             calc_found_rows: false,
             is_unveiled: false,
             ordered_by_output: false,
             dependences: None,
         }
-    }
-
-    /// What evaluates its rows has subqueries: no block may evaluate them while a page is latched.
-    fn frees_latches(&mut self) {
-        match &mut self.body {
-            QueryBody::Select(select) => select.latch_safe = false,
-            QueryBody::Set { first, rest } => {
-                first.frees_latches();
-                rest.iter_mut().for_each(|branch| branch.plan.frees_latches());
-            }
-            QueryBody::Recursive(recursion) => {
-                recursion.seed.frees_latches();
-                recursion.steps.iter_mut().for_each(QueryPlan::frees_latches);
-            }
-            QueryBody::Values(_) => {}
-        }
-    }
-
-    pub(super) fn has_order_of_output(&self, order: &[(Expr, bool)]) -> bool {
-        let QueryBody::Select(select) = &self.body else {
-            return false;
-        };
-        order.len() <= select.output.len()
-            && order
-                .iter()
-                .zip(&select.output)
-                .all(|((e, descending), output)| !descending && e.same_as(output))
     }
 }
 

@@ -10,6 +10,7 @@ use super::change::{
 };
 use super::explain;
 use super::handler::HandlerPlan;
+use super::logical::Query;
 use super::past::AsOf;
 use super::sizes::Sizes;
 use super::trace::{Finished, Tracer};
@@ -101,7 +102,7 @@ pub(super) fn plan_with(
     let contexts = Contexts::default();
     let mut planner = Planner::new(state, binder, Some(&sample), &contexts);
     planner.begin_trace();
-    let body = make(&mut planner, &sample);
+    let body = make(&mut planner, &sample).and_then(|body| planner.lower_queries().map(|()| body));
     planner.end_trace();
     let body = match body {
         Ok(body) => body,
@@ -119,6 +120,7 @@ pub(super) fn plan_with(
     let is_query = matches!(body, Body::Query(_));
     let reads = is_query || matches!(body, Body::Explain(_) | Body::Analyze { .. });
     let moments = planner.moments(reads)?;
+    planner.lower_queries()?;
     let columns = match &body {
         Body::Query(query) if matches!(query.into, Destination::Client) => {
             Some(query.columns.iter().map(|column| column.meta.clone()).collect())
@@ -129,7 +131,9 @@ pub(super) fn plan_with(
         _ => None,
     };
     let Planner {
-        queries, mut uses, ..
+        lowered: queries,
+        mut uses,
+        ..
     } = planner;
     // A table that is used in two ways is locked in the stronger way first.
     uses.sort_by_key(|used| std::cmp::Reverse(used.mode));
@@ -178,7 +182,7 @@ fn is_of_groups(error: &SqlError) -> bool {
     )
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
     /// Begins the statement's optimizer trace, if the session wants one.
     fn begin_trace(&mut self) {
         let settings = &self.state.settings.trace;
@@ -239,7 +243,10 @@ impl Planner<'_> {
 
     fn body(&mut self, statement: &Statement, sample: &EvalCtx) -> Result<Body> {
         Ok(match statement {
-            Statement::Query(query) => Body::Query(Box::new(self.whole_query(query)?)),
+            Statement::Query(query) => {
+                let query = self.whole_query(query)?;
+                Body::Query(Box::new(self.lower(query)?))
+            }
             Statement::Insert(insert) => match self.setup_rows(&insert.table)? {
                 Some(table) => Body::Setup(Box::new(self.insert_setup(insert, table)?)),
                 None => Body::Insert(Box::new(self.insert(insert)?)),
@@ -305,7 +312,8 @@ impl Planner<'_> {
                         ));
                     }
                     (_, false) => {
-                        let rows = explain::explain(&body, &self.queries, form, None);
+                        self.lower_queries()?;
+                        let rows = explain::explain(&body, &self.lowered, form, None);
                         Body::Explain(rows.into_variable(explain.into.clone()))
                     }
                 }
@@ -358,7 +366,7 @@ impl Planner<'_> {
     }
 
     /// A query that is a statement by itself: without a LIMIT it has that of `sql_select_limit`.
-    fn whole_query(&mut self, query: &ast::Query) -> Result<QueryPlan> {
+    fn whole_query(&mut self, query: &ast::Query) -> Result<Query<'a>> {
         let mut plan = self.statement_query(query)?;
         let limit = self.state.settings.sql_select_limit;
         if limit != u64::MAX && plan.limit.is_none() {

@@ -1,31 +1,39 @@
 //! A query block as it is bound, as text: what the optimizer trace begins with.
 
-use super::Planner;
-use super::block::Block;
 use super::explain::Names;
-use super::from::{From, FromInput, FromTable, Tree};
+use super::from::{FromInput, FromTable, Tree};
+use super::logical::Block;
+use super::{OutputColumn, Planner};
 use crate::expr::Expr;
-use crate::parse::ast;
 
 impl Planner<'_> {
-    /// Tells the trace, if there is one, what the query of this number is, and that its joins are about to be considered.
-    pub(super) fn trace_prepared(&self, number: u64, select: &ast::Select, from: &From, block: &Block) {
+    /// Tells the trace, if there is one, what a block is.
+    pub(super) fn trace_prepared(&self, block: &Block, columns: &[OutputColumn]) {
         let Some(trace) = &self.trace else { return };
-        let mut names = Names::quoted_of_from(&from.tables, &self.queries);
+        trace.prepared(block.number, &text(block, columns, &self.trace_names(block)));
+    }
+
+    /// Tells it that the joins of a block are about to be considered.
+    pub(super) fn trace_optimizes(&self, block: &Block) {
+        let Some(trace) = &self.trace else { return };
+        trace.optimizes(block.number, self.trace_names(block));
+    }
+
+    fn trace_names(&self, block: &Block) -> Names {
+        let mut names = Names::quoted_of_from(&block.tables, &self.queries);
         names.add_aggregates(&block.aggregates);
-        trace.prepared(number, &text(select, from, block, &names));
-        trace.optimizes(number, names);
+        names
     }
 }
 
-fn text(select: &ast::Select, from: &From, block: &Block, names: &Names) -> String {
-    let items = block.output.iter().zip(&block.columns);
+fn text(block: &Block, columns: &[OutputColumn], names: &Names) -> String {
+    let items = block.output.iter().zip(columns);
     let items = items.map(|(e, column)| format!("{} AS {}", names.expr(e), ticked(&column.name)));
     let items: Vec<String> = items.collect();
-    let distinct = if select.distinct { "distinct " } else { "" };
+    let distinct = if block.distinct { "distinct " } else { "" };
     let mut text = format!("select {distinct}{}", items.join(","));
-    if let Some(tree) = &from.tree {
-        text += &format!(" from {}", joins(tree, from, names));
+    if let Some(tree) = &block.tree {
+        text += &format!(" from {}", joins(tree, &block.tables, names));
     }
     if let Some(filter) = &block.filter {
         text += &format!(" where {}", names.expr(filter));
@@ -47,7 +55,7 @@ fn text(select: &ast::Select, from: &From, block: &Block, names: &Names) -> Stri
     text
 }
 
-fn joins(tree: &Tree, from: &From, names: &Names) -> String {
+fn joins(tree: &Tree, tables: &[FromTable], names: &Names) -> String {
     let on = |conditions: &[Expr]| match conditions.is_empty() {
         true => String::new(),
         false => {
@@ -56,21 +64,21 @@ fn joins(tree: &Tree, from: &From, names: &Names) -> String {
         }
     };
     match tree {
-        Tree::Table(at) => table(&from.tables[*at]),
+        Tree::Table(at) => table(&tables[*at]),
         Tree::Inner {
             list,
             on: own,
             straight,
         } => {
             let between = if *straight { " straight_join " } else { " join " };
-            let parts: Vec<String> = list.iter().map(|part| joins(part, from, names)).collect();
+            let parts: Vec<String> = list.iter().map(|part| joins(part, tables, names)).collect();
             format!("({}{})", parts.join(between), on(own))
         }
         Tree::Left { left, right, on: own } => {
             format!(
                 "({} left join {}{})",
-                joins(left, from, names),
-                joins(right, from, names),
+                joins(left, tables, names),
+                joins(right, tables, names),
                 on(own)
             )
         }

@@ -4,8 +4,9 @@
 use super::Planner;
 use super::from::{FromInput, FromTable};
 use super::index_bounds::IndexBounds;
+use super::logical::Query;
 use super::window::WindowPass;
-use super::{AGGREGATE, Input, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
+use super::{AGGREGATE, Input, QueryPlan, RowSource, SelectPlan, TableScan};
 use crate::expr::{Expr, Node, OUTER, Volatility};
 
 impl Planner<'_> {
@@ -39,60 +40,49 @@ impl Planner<'_> {
         around.for_each(|slot| add_own(*slot, out));
     }
 
-    /// Returns true if a query gives the same, and changes nothing, when it is evaluated again beside the same rows: neither it nor a query
-    /// in it calls a volatile function or assigns a variable.
+    /// Whether a query gives the same, and changes nothing, when it is evaluated again beside the same rows.
     pub(super) fn is_repeatable(&self, query: usize) -> bool {
-        let (mut repeatable, mut inner, mut derived) = (true, Vec::new(), Vec::new());
-        self.queries[query].walk(
-            &mut |e| match &e.node {
-                Node::Call(function, _) => repeatable &= function.volatility != Volatility::Volatile,
-                Node::AssignVar(..) => repeatable = false,
-                Node::Subquery { id, .. } => inner.push(*id),
-                _ => {}
-            },
-            &mut |scan| {
-                if let Input::Derived { query, .. } = &scan.input {
-                    derived.push(*query);
-                }
-            },
-        );
-        repeatable && inner.into_iter().chain(derived).all(|id| self.is_repeatable(id))
+        self.queries[query].repeatable
     }
 
-    /// The slots of the row around a query that it and the queries in it read.
-    pub(super) fn outer_slots(&self, plan: &QueryPlan) -> Vec<usize> {
-        let mut out = Vec::new();
+    /// Takes note of what a query that has just been bound, and the queries in it, read of the row around it, and whether it is repeatable:
+    /// none of them calls a volatile function or assigns a variable.
+    pub(super) fn settle_reads(&self, query: &mut Query) {
+        let (mut outer, mut repeatable) = (Vec::new(), true);
         let mut add = |slot: usize| {
-            if !out.contains(&slot) {
-                out.push(slot);
+            if !outer.contains(&slot) {
+                outer.push(slot);
             }
         };
-        plan.walk(
+        let further = |slot: &usize| slot.checked_sub(OUTER);
+        let mut derived = Vec::new();
+        query.walk(
             &mut |e| match &e.node {
                 Node::Column(slot) if *slot >= OUTER => add(*slot - OUTER),
+                Node::Call(function, _) => repeatable &= function.volatility != Volatility::Volatile,
+                Node::AssignVar(..) => repeatable = false,
                 Node::Subquery { id, .. } => {
-                    let deeper = &self.queries[*id].outer;
-                    deeper
-                        .iter()
-                        .filter(|slot| **slot >= OUTER)
-                        .for_each(|slot| add(*slot - OUTER));
+                    let inner = &self.queries[*id];
+                    inner.outer.iter().filter_map(further).for_each(&mut add);
+                    repeatable &= inner.repeatable;
                 }
                 _ => {}
             },
-            &mut |_| {},
-        );
-        let mut derived = Vec::new();
-        plan.walk(&mut |_| {}, &mut |scan| {
-            if let Input::Derived { query, lateral, .. } = &scan.input {
-                let outer = self.queries[*query].outer.iter().copied();
-                match lateral {
-                    true => derived.extend(outer.filter(|slot| *slot >= OUTER).map(|slot| slot - OUTER)),
-                    false => derived.extend(outer),
+            &mut |table| {
+                if let FromInput::Derived { query, lateral } = &table.input {
+                    derived.push((*query, *lateral));
                 }
+            },
+        );
+        for (id, lateral) in derived {
+            let inner = &self.queries[id];
+            repeatable &= inner.repeatable;
+            match lateral {
+                true => inner.outer.iter().filter_map(further).for_each(&mut add),
+                false => inner.outer.iter().copied().for_each(&mut add),
             }
-        });
-        derived.into_iter().for_each(add);
-        out
+        }
+        (query.outer, query.repeatable) = (outer, repeatable);
     }
 }
 
@@ -112,20 +102,7 @@ pub fn has_subquery(e: &Expr) -> bool {
 impl QueryPlan {
     /// Visits the expressions and the scanned tables of this query, not those of the queries it refers to by number.
     pub fn walk(&self, f: &mut dyn FnMut(&Expr), scans: &mut dyn FnMut(&TableScan)) {
-        self.order.iter().for_each(|(e, _)| e.walk(f));
-        self.limit.iter().chain(&self.offset).for_each(|e| e.walk(f));
-        match &self.body {
-            QueryBody::Select(select) => select.walk(f, scans),
-            QueryBody::Set { first, rest } => {
-                first.walk(f, scans);
-                rest.iter().for_each(|branch| branch.plan.walk(f, scans));
-            }
-            QueryBody::Recursive(recursion) => {
-                recursion.seed.walk(f, scans);
-                recursion.steps.iter().for_each(|step| step.walk(f, scans));
-            }
-            QueryBody::Values(rows) => rows.iter().flatten().for_each(|e| e.walk(f)),
-        }
+        self.walk_blocks(f, &mut |select, f| select.walk(f, scans));
     }
 }
 

@@ -15,7 +15,7 @@ use crate::context::TableUse;
 use crate::error::{Result, SqlError};
 use crate::expr::{Expr, Node, ScopeTable, build};
 use crate::parse::ast;
-use crate::plan::block::Block;
+use crate::plan::logical::Block;
 use crate::plan::{OutputColumn, Planner};
 use crate::types::{ColumnMeta, SqlType};
 
@@ -63,12 +63,13 @@ impl Planner<'_> {
         carried: &mut Carried,
         tables: &[ScopeTable],
         block: &mut Block,
+        columns: &mut Vec<OutputColumn>,
     ) -> Result<()> {
         let results = self.state.results_collation();
         for slot in &carried.slots {
             let ty = type_of(*slot, tables)
                 .ok_or_else(|| SqlError::not_supported("this column of a view in ON DUPLICATE KEY UPDATE"))?;
-            block.columns.push(OutputColumn {
+            columns.push(OutputColumn {
                 name: String::new(),
                 meta: ColumnMeta::of_expression("", &ty, results),
                 ty: ty.clone(),

@@ -177,10 +177,11 @@ impl Planner<'_> {
         let mut query = planner.query(query, None)?;
         query.unveil_all();
         planner.moments(false)?;
+        let query = planner.lower(query)?;
         *carried = planner.carried.take();
         let source = SourceQuery {
             query,
-            queries: planner.queries,
+            queries: planner.lowered,
             carried: Vec::new(),
         };
         Ok((source, planner.uses.split_off(self.uses.len())))

@@ -6,8 +6,9 @@
 use super::target::Target;
 use crate::error::{Result, SqlError, er};
 use crate::expr::Node;
+use crate::plan::Planner;
+use crate::plan::from::{FromInput, FromTable};
 use crate::plan::view::merged::Within;
-use crate::plan::{Input, Planner, TableScan};
 use std::sync::Arc;
 use tidemark_engine::TableId;
 
@@ -59,23 +60,23 @@ impl<'t> ChangedTable<'t> {
 impl Planner<'_> {
     /// The error of [`ChangedTable::read_by`] if a subquery reads the table. `derived` are the derived tables of the FROM clause.
     pub(super) fn refuse_reads_of(&self, changed: &ChangedTable, derived: Vec<usize>) -> Result<()> {
-        self.refuse_scans(derived, changed, |_| true)
+        self.refuse_tables(derived, changed, |_| true)
     }
 
     /// The same for the values of an INSERT, where only a table of the target's name, and no alias, is refused.
     pub(super) fn refuse_reads_by_name(&self, changed: &ChangedTable) -> Result<()> {
-        self.refuse_scans(Vec::new(), changed, |scan| scan.alias == changed.own_name)
+        self.refuse_tables(Vec::new(), changed, |table| table.alias == changed.own_name)
     }
 
-    fn refuse_scans(
+    fn refuse_tables(
         &self,
         mut derived: Vec<usize>,
         changed: &ChangedTable,
-        refused: impl Fn(&TableScan) -> bool,
+        refused: impl Fn(&FromTable) -> bool,
     ) -> Result<()> {
         for query in &self.queries {
-            query.walk(&mut |_| {}, &mut |scan| {
-                if let Input::Derived { query, .. } = &scan.input {
+            query.walk(&mut |_| {}, &mut |table| {
+                if let FromInput::Derived { query, .. } = &table.input {
                     derived.push(*query);
                 }
             });
@@ -99,10 +100,10 @@ impl Planner<'_> {
         let mut error = None;
         let others = self.queries.iter().enumerate();
         for (_, query) in others.filter(|(id, _)| !derived.contains(id)) {
-            query.walk(&mut |_| {}, &mut |scan| {
-                let reads = matches!(&scan.input, Input::Stored { def, .. } if def.id == changed.id);
-                if reads && refused(scan) {
-                    error.get_or_insert_with(|| changed.read_by(scan.within.as_ref()));
+            query.walk(&mut |_| {}, &mut |table| {
+                let reads = matches!(&table.input, FromInput::Stored { def, .. } if def.id == changed.id);
+                if reads && refused(table) {
+                    error.get_or_insert_with(|| changed.read_by(table.within.as_ref()));
                 }
             });
         }

@@ -168,11 +168,12 @@ impl Planner<'_> {
             windows: Vec::new(),
         };
         let limit = chosen.limit.clone();
-        self.statement_query(&ast::Query {
+        let query = self.statement_query(&ast::Query {
             order_by: chosen.order_by.to_vec(),
             limit: limit.map(|count| ast::Limit { offset: None, count }),
             ..query(ast::QueryBody::Select(Box::new(select)))
-        })
+        })?;
+        self.lower(query)
     }
 
     /// INSERT and REPLACE. A row of names that are there is error 1022 in either, and whatever ON DUPLICATE KEY UPDATE says, as in MySQL.
@@ -217,7 +218,7 @@ impl Planner<'_> {
         }
         let is_single = matches!(&insert.source, ast::InsertSource::Values(rows) if rows.len() == 1);
         Ok(SetupPlan {
-            query: plan,
+            query: self.lower(plan)?,
             table: def,
             of,
             change: SetupChange::Insert(InsertedSetup {

@@ -105,7 +105,7 @@ impl Names {
     }
 
     /// Of the tables of a FROM clause, in quotes.
-    pub(in crate::plan) fn quoted_of_from(tables: &[FromTable], queries: &[QueryPlan]) -> Names {
+    pub(in crate::plan) fn quoted_of_from<S>(tables: &[FromTable], queries: &[QueryPlan<S>]) -> Names {
         let mut slots = HashMap::new();
         for table in tables {
             let put = |slots: &mut HashMap<usize, String>, n: usize, column: &str| {

@@ -13,8 +13,9 @@ use crate::expr::{Binder, NoSubqueries, Node};
 use crate::parse::ast::{CheckOption, CreateView, Query, QueryBody as WrittenBody, TableRef, ViewAlgorithm};
 use crate::parse::parse_query;
 use crate::parse::view_text::{self, ViewText};
+use crate::plan::from::FromInput;
 use crate::plan::walk::has_subquery;
-use crate::plan::{Input, OutputColumn, Planner, QueryBody, QueryPlan, RowSource};
+use crate::plan::{OutputColumn, Planner, QueryBody, logical};
 use crate::types::{Charset, Collation, SqlType, TypeKind, Value, assign};
 
 /// What a view's query comes to.
@@ -138,12 +139,12 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
     if query.into.is_some() {
         return Err(variable_clause());
     }
-    let plan = planner.query(query, None);
+    let bound = planner.query(query, None);
     if let Some(used) = planner.uses.iter().find(|used| used.table.temporary) {
         return Err(SqlError::view_of_temporary(used.name()));
     }
-    let plan = plan?;
-    if !names.is_empty() && names.len() != plan.columns.len() {
+    let bound = bound?;
+    if !names.is_empty() && names.len() != bound.columns.len() {
         return Err(SqlError::new(
             er::VIEW_WRONG_LIST,
             "In definition of view, derived table or common table expression, SELECT list and column names list have \
@@ -155,7 +156,7 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
             return Err(SqlError::duplicate_column(first));
         }
     }
-    let reads_own = reads_own_tables(&planner, &plan);
+    let reads_own = reads_own_tables(&planner, &bound);
     let mut canonical = Canonical::new(&mut planner);
     let written = canonical.whole(query, !names.is_empty())?;
     let (tables, outer_join) = (canonical.tables, canonical.outer_join);
@@ -164,7 +165,7 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
         true => &own_names,
         false => names,
     };
-    let columns = plan.columns.iter().zip(named);
+    let columns = bound.columns.iter().zip(named);
     let dictionary = state.database.dictionary();
     let described = |(column, name): (&OutputColumn, &String)| {
         let table = dictionary.find_table(&column.origin.schema, &column.origin.table);
@@ -172,7 +173,7 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
         column_def(column, base, name)
     };
     let columns: Vec<ColumnDef> = columns.map(described).collect();
-    let mergeable = is_mergeable(&written, &plan);
+    let mergeable = is_mergeable(&written, &bound);
     let changes_rows = |(schema, name): &(String, String)| match dictionary.find_table(schema, name) {
         Some(table) => table.view.as_ref().is_none_or(|view| view.updatable),
         None => false,
@@ -180,8 +181,10 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
     let updatable = mergeable
         && !outer_join
         && !reads_own
-        && has_plain_column(&plan)
+        && has_plain_column(&bound)
         && from_tables(&written).iter().all(changes_rows);
+    // It must be possible to run it.
+    planner.lower(bound)?;
     Ok(Made {
         query: written,
         columns,
@@ -192,8 +195,9 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
 }
 
 /// Whether the tables of a query can join those of a statement in place of its rows.
-fn is_mergeable(written: &Query, plan: &QueryPlan) -> bool {
-    let (WrittenBody::Select(written_select), QueryBody::Select(select)) = (&written.body, &plan.body) else {
+fn is_mergeable(written: &Query, bound: &logical::Query) -> bool {
+    let (WrittenBody::Select(written_select), QueryBody::Select(select)) = (&written.body, &bound.body)
+    else {
         return false;
     };
     let reads_variables = |e: &crate::expr::Expr| {
@@ -204,9 +208,9 @@ fn is_mergeable(written: &Query, plan: &QueryPlan) -> bool {
     written.with.is_none()
         && written.limit.is_none()
         && written_select.having.is_none()
-        && select.windows.is_none()
-        && !matches!(select.source, RowSource::One)
-        && select.group.is_none()
+        && !select.has_windows()
+        && select.tree.is_some()
+        && !select.is_grouped()
         && !select.distinct
         && !select
             .output
@@ -215,19 +219,19 @@ fn is_mergeable(written: &Query, plan: &QueryPlan) -> bool {
 }
 
 /// Whether a subquery reads a table that the query is made of, which could then not be changed.
-fn reads_own_tables(planner: &Planner, plan: &QueryPlan) -> bool {
+fn reads_own_tables(planner: &Planner, bound: &logical::Query) -> bool {
     let mut derived = Vec::new();
     let mut own = Vec::new();
-    plan.walk(&mut |_| {}, &mut |scan| match &scan.input {
-        Input::Stored { def, .. } => own.push(def.id),
-        Input::Derived { query, .. } => derived.push(*query),
-        Input::Virtual(_) | Input::Json(_) => {}
+    bound.walk(&mut |_| {}, &mut |table| match &table.input {
+        FromInput::Stored { def, .. } => own.push(def.id),
+        FromInput::Derived { query, .. } => derived.push(*query),
+        FromInput::Virtual(_) | FromInput::Json(_) => {}
     });
     let others = planner.queries.iter().enumerate();
     let mut found = false;
     for (_, query) in others.filter(|(id, _)| !derived.contains(id)) {
-        query.walk(&mut |_| {}, &mut |scan| {
-            found |= matches!(&scan.input, Input::Stored { def, .. } if own.contains(&def.id));
+        query.walk(&mut |_| {}, &mut |table| {
+            found |= matches!(&table.input, FromInput::Stored { def, .. } if own.contains(&def.id));
         });
     }
     found
@@ -256,8 +260,8 @@ fn from_tables(written: &Query) -> Vec<(String, String)> {
     found
 }
 
-fn has_plain_column(plan: &QueryPlan) -> bool {
-    match &plan.body {
+fn has_plain_column(bound: &logical::Query) -> bool {
+    match &bound.body {
         QueryBody::Select(select) => select.output.iter().any(|e| matches!(e.node, Node::Column(_))),
         _ => false,
     }

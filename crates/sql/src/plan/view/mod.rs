@@ -27,9 +27,9 @@ pub(in crate::plan) mod merged;
 mod names;
 mod naming;
 
+use super::Planner;
 use super::from::{From, FromInput, FromTable, Tree, default_of};
 use super::hints::hints;
-use super::{Planner, QueryPlan};
 use crate::accounts::Rights;
 use crate::context::TableUse;
 use crate::ddl::view::no_such_definer;
@@ -342,7 +342,7 @@ impl<'a> Planner<'a> {
         let null_extended = std::mem::take(&mut self.null_extended);
         let planned = self.query(query, None);
         self.null_extended = null_extended;
-        let plan: QueryPlan = planned?;
+        let plan = planned?;
         shape.check_columns(plan.columns.len())?;
         let base = from.scope.width();
         let columns = plan.columns.iter().enumerate();
@@ -363,6 +363,7 @@ impl<'a> Planner<'a> {
             },
             allowed: None,
             forced: false,
+            recursive: None,
         }))
     }
 }

@@ -1,0 +1,176 @@
+//! What a statement means: its queries with all names resolved, before it is decided how they are done.
+//!
+//! Binding makes a [`Query`] of each query of a statement. Those that stand in expressions or in FROM have numbers, by which they are known
+//! around them, and each has a higher one than those inside it. A block's row has a slot for each column of its tables, behind
+//! each other as the tables were bound; a column of the row around a query is that of the row's own slot and [`OUTER`] for each query
+//! between.
+//!
+//! ```text
+//!   SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k)
+//!
+//!   query 0   tables u (slots 0, 1, …)    filter  #0 = #OUTER+1
+//!   whole     tables t (slots 0, 1, …)    filter  exists(query 0)    output #0
+//! ```
+//!
+//! Nothing here depends on indexes, sizes or values. [`super::lower`] makes of it what is run.
+//!
+//! [`OUTER`]: crate::expr::OUTER
+
+use super::from::{FromInput, FromTable, Tree};
+use super::join::conditions;
+use super::rollup::RollupPlan;
+use super::window::WindowPass;
+use super::{QueryBody, QueryPlan, SelectPlan};
+use crate::expr::{Aggregate, BindCtx, Expr};
+use tidemark_engine::LockWait;
+
+/// A query as it is bound.
+pub(super) type Query<'a> = QueryPlan<Block<'a>>;
+
+/// A SELECT block with its names resolved.
+pub(super) struct Block<'a> {
+    /// Its number in the optimizer trace; 0 if there is none.
+    pub number: u64,
+    /// What its expressions are bound with.
+    pub ctx: &'a BindCtx,
+    pub tables: Vec<FromTable>,
+    /// How each table's rows are locked: exclusively, and how to wait.
+    pub locks: Vec<Option<(bool, LockWait)>>,
+    /// The joins of the tables; `None`: there are no tables.
+    pub tree: Option<Tree>,
+    /// Slots of the joined row.
+    pub width: usize,
+    pub filter: Option<Expr>,
+    pub keys: Vec<Expr>,
+    pub aggregates: Vec<Aggregate>,
+    pub rollup: Option<RollupPlan>,
+    pub having: Option<Expr>,
+    pub windows: Vec<WindowPass>,
+    pub output: Vec<Expr>,
+    pub distinct: bool,
+    /// True: descending. Without constants, which order nothing.
+    pub order: Vec<(Expr, bool)>,
+    /// It has a LIMIT.
+    pub limited: bool,
+    /// What evaluates its rows has subqueries: none may be evaluated while a page is latched.
+    pub frees_latches: bool,
+}
+
+impl Block<'_> {
+    pub fn has_windows(&self) -> bool {
+        !self.windows.is_empty()
+    }
+
+    /// WITH ROLLUP
+    pub fn has_totals(&self) -> bool {
+        self.rollup.is_some()
+    }
+
+    pub fn is_grouped(&self) -> bool {
+        !self.aggregates.is_empty() || !self.keys.is_empty()
+    }
+
+    /// What is evaluated for each row or group that is returned.
+    pub fn results(&self) -> impl Iterator<Item = &Expr> {
+        let order = self.order.iter().map(|(e, _)| e);
+        let windows = self.windows.iter().flat_map(WindowPass::exprs);
+        self.output.iter().chain(&self.having).chain(order).chain(windows)
+    }
+
+    /// The expressions, not those inside of them, of all clauses.
+    fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let documents = self.tables.iter().filter_map(|table| match &table.input {
+            FromInput::Json(plan) => Some(&plan.document),
+            _ => None,
+        });
+        let inputs = self.aggregates.iter().flat_map(Aggregate::inputs);
+        let joins = self.tree.iter().flat_map(conditions);
+        let rows = joins.chain(&self.filter).chain(&self.keys).chain(inputs);
+        rows.chain(self.results()).chain(documents)
+    }
+}
+
+/// A block of either kind, for what is said of the values that it gives.
+pub(super) trait Selects {
+    fn output(&self) -> &[Expr];
+    fn output_mut(&mut self) -> &mut [Expr];
+    fn is_distinct(&self) -> bool;
+}
+
+impl Selects for Block<'_> {
+    fn output(&self) -> &[Expr] {
+        &self.output
+    }
+
+    fn output_mut(&mut self) -> &mut [Expr] {
+        &mut self.output
+    }
+
+    fn is_distinct(&self) -> bool {
+        self.distinct
+    }
+}
+
+impl Selects for SelectPlan {
+    fn output(&self) -> &[Expr] {
+        &self.output
+    }
+
+    fn output_mut(&mut self) -> &mut [Expr] {
+        &mut self.output
+    }
+
+    fn is_distinct(&self) -> bool {
+        self.distinct
+    }
+}
+
+impl<S> QueryPlan<S> {
+    /// Visits with `f` the expressions around the blocks of this query and those of VALUES, with all that is in them, and hands each block
+    /// on with it.
+    pub fn walk_blocks(&self, f: &mut dyn FnMut(&Expr), blocks: &mut dyn FnMut(&S, &mut dyn FnMut(&Expr))) {
+        self.order.iter().for_each(|(e, _)| e.walk(f));
+        self.limit.iter().chain(&self.offset).for_each(|e| e.walk(f));
+        match &self.body {
+            QueryBody::Select(block) => blocks(block, f),
+            QueryBody::Set { first, rest } => {
+                first.walk_blocks(f, blocks);
+                rest.iter().for_each(|branch| branch.plan.walk_blocks(f, blocks));
+            }
+            QueryBody::Recursive(recursion) => {
+                recursion.seed.walk_blocks(f, blocks);
+                recursion
+                    .steps
+                    .iter()
+                    .for_each(|step| step.walk_blocks(f, blocks));
+            }
+            QueryBody::Values(rows) => rows.iter().flatten().for_each(|e| e.walk(f)),
+        }
+    }
+}
+
+impl Query<'_> {
+    /// Visits the expressions, with all that is in them, and the tables of this query, not those of the queries it refers to by number.
+    pub fn walk(&self, f: &mut dyn FnMut(&Expr), tables: &mut dyn FnMut(&FromTable)) {
+        self.walk_blocks(f, &mut |block, f| {
+            block.exprs().for_each(|e| e.walk(f));
+            block.tables.iter().for_each(&mut *tables);
+        });
+    }
+
+    /// What evaluates its rows has subqueries: no block may evaluate them while a page is latched.
+    pub fn frees_latches(&mut self) {
+        match &mut self.body {
+            QueryBody::Select(block) => block.frees_latches = true,
+            QueryBody::Set { first, rest } => {
+                first.frees_latches();
+                rest.iter_mut().for_each(|branch| branch.plan.frees_latches());
+            }
+            QueryBody::Recursive(recursion) => {
+                recursion.seed.frees_latches();
+                recursion.steps.iter_mut().for_each(Query::frees_latches);
+            }
+            QueryBody::Values(_) => {}
+        }
+    }
+}

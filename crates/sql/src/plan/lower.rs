@@ -1,0 +1,312 @@
+//! From what a statement means to how it is done: each bound block becomes one that is run.
+//!
+//! ```text
+//!   Block          wish, source    Joined         which order would save a sort (groups, MIN and MAX, ORDER BY),
+//!                 ─────────────▶                  and what the join order and the indexes made of it
+//!
+//!   Block, Joined  group, safe     SelectPlan
+//!                 ─────────────▶
+//! ```
+//!
+//! Queries are lowered in the order of their numbers, so those that a block reads are before it.
+
+use super::filter::is_steady;
+use super::join::{JoinInput, Joined, conditions};
+use super::logical::{Block, Query};
+use super::order::OrderWish;
+use super::walk::has_subquery;
+use super::{GroupPlan, Planner, QueryBody, QueryPlan, Recursion, RowSource, SelectPlan, SetBranch};
+use crate::error::Result;
+use crate::expr::{AggFunc, Aggregate, Expr, Node};
+
+impl<'a> Planner<'a> {
+    /// A query that stands by itself, behind all those that it refers to.
+    pub(super) fn lower(&mut self, query: Query<'a>) -> Result<QueryPlan> {
+        self.lower_queries()?;
+        self.lower_one(query)
+    }
+
+    /// Those that are known by numbers, as far as it has not been done.
+    pub(super) fn lower_queries(&mut self) -> Result<()> {
+        for at in self.lowered.len()..self.queries.len() {
+            let query = self.queries[at].take();
+            let lowered = self.lower_one(query)?;
+            self.lowered.push(lowered);
+        }
+        Ok(())
+    }
+
+    fn lower_one(&mut self, query: Query<'a>) -> Result<QueryPlan> {
+        let mut order = query.order;
+        let mut ordered_by_output = false;
+        let body = match query.body {
+            QueryBody::Select(block) => {
+                let (select, left) = self.lower_block(*block)?;
+                ordered_by_output = is_order_of(&left, &select.output);
+                order = left;
+                QueryBody::Select(Box::new(select))
+            }
+            QueryBody::Set { first, rest } => {
+                let first = Box::new(self.lower_one(*first)?);
+                let rest = rest.into_iter().map(|branch| {
+                    Ok(SetBranch {
+                        op: branch.op,
+                        all: branch.all,
+                        plan: self.lower_one(branch.plan)?,
+                    })
+                });
+                let rest = rest.collect::<Result<_>>()?;
+                QueryBody::Set { first, rest }
+            }
+            QueryBody::Recursive(recursion) => {
+                let seed = Box::new(self.lower_one(*recursion.seed)?);
+                let steps = recursion.steps.into_iter().map(|step| self.lower_one(step));
+                QueryBody::Recursive(Recursion {
+                    working: recursion.working,
+                    all: recursion.all,
+                    steps: steps.collect::<Result<_>>()?,
+                    seed,
+                })
+            }
+            QueryBody::Values(rows) => QueryBody::Values(rows),
+        };
+        Ok(QueryPlan {
+            body,
+            order,
+            offset: query.offset,
+            limit: query.limit,
+            columns: query.columns,
+            converted: query.converted,
+            outer: query.outer,
+            repeatable: query.repeatable,
+            into: query.into,
+            calc_found_rows: query.calc_found_rows,
+            is_unveiled: query.is_unveiled,
+            ordered_by_output,
+            dependences: query.dependences,
+        })
+    }
+
+    fn lower_block(&mut self, block: Block<'a>) -> Result<(SelectPlan, Vec<(Expr, bool)>)> {
+        let around = std::mem::replace(&mut self.binder.ctx, block.ctx);
+        let lowered = self.lower_in_context(block);
+        self.binder.ctx = around;
+        lowered
+    }
+
+    /// The block as it is run, and the order that is still to be made.
+    fn lower_in_context(&mut self, mut block: Block<'a>) -> Result<(SelectPlan, Vec<(Expr, bool)>)> {
+        let wish = block.wish();
+        self.trace_optimizes(&block);
+        let (joined, ends) = match self.ends(&block)? {
+            Some((first, others)) => (Ok(first), others),
+            None => (self.block_source(&mut block, &wish), Vec::new()),
+        };
+        if let Some(trace) = &self.trace {
+            trace.optimized();
+        }
+        let joined = joined?;
+        let ordered = joined.ordered && !(wish.order.is_empty() && ends.is_empty());
+        if ordered {
+            block.rows_are_ordered();
+        }
+        // A pass that sorts keeps its rows; any other may hand out many at once, which needs room for them.
+        let keeps = block.windows.first().is_none_or(|pass| !pass.ordered);
+        let latch_safe = joined.filter.is_none() && block.is_latch_safe() && keeps && !block.frees_latches;
+        let finished = block.finished();
+        let group = block
+            .is_grouped()
+            .then(|| self.group_plan(&mut block, ordered, ends));
+        if !block.distinct
+            && let Some(last) = block.windows.last()
+            && last.leaves_ordered(&block.order)
+        {
+            block.order.clear();
+        }
+        let passes = std::mem::take(&mut block.windows);
+        let windows = self.window_plan(passes, &block.results().collect::<Vec<_>>(), finished);
+        let select = SelectPlan {
+            number: block.number,
+            width: block.width,
+            source: joined.source,
+            filter: joined.filter,
+            group,
+            having_first: block
+                .having
+                .as_ref()
+                .is_some_and(|e| e.columns().is_empty() && is_steady(e)),
+            having: block.having,
+            windows,
+            output: block.output,
+            distinct: block.distinct,
+            latch_safe,
+        };
+        Ok((select, block.order))
+    }
+
+    /// Chooses the join order and the indexes. Takes the block's tree and filter; what of the filter no table could apply comes back.
+    fn block_source(&self, block: &mut Block, wish: &OrderWish) -> Result<Joined> {
+        self.test_arrays(&block.tables, block.tree.as_mut(), block.filter.as_mut())?;
+        let mut needed = Vec::new();
+        let inputs = block.aggregates.iter().flat_map(Aggregate::inputs);
+        let all = block
+            .results()
+            .chain(&block.keys)
+            .chain(&block.filter)
+            .chain(inputs);
+        all.for_each(|e| self.slots_of(e, &mut needed));
+        for condition in block.tree.iter().flat_map(conditions) {
+            self.slots_of(condition, &mut needed);
+        }
+        self.slots_of_laterals(&block.tables, &mut needed);
+        let (tree, filter) = (block.tree.take(), block.filter.take());
+        let input = JoinInput {
+            tables: &block.tables,
+            needed: &needed,
+            wish,
+            locks: &block.locks,
+        };
+        self.source(tree, filter, input)
+    }
+
+    /// The groups of a block, whose rows come in the order of its wish or in none; `ends`: see [`GroupPlan`]. Takes its keys and
+    /// aggregates.
+    fn group_plan(&self, block: &mut Block, ordered: bool, ends: Vec<RowSource>) -> GroupPlan {
+        let first_only = block.first_only().is_some() || !ends.is_empty();
+        let mut keep = Vec::new();
+        // Keys of rows with totals are worked out once more.
+        let keys = block.keys.iter().filter(|_| block.rollup.is_some());
+        block
+            .results()
+            .chain(keys)
+            .for_each(|e| self.slots_of(e, &mut keep));
+        let mut slots = keep.clone();
+        let inputs = block.aggregates.iter().flat_map(Aggregate::inputs);
+        inputs.for_each(|e| self.slots_of(e, &mut slots));
+        let quotient = block.quotient(ordered && !first_only);
+        for aggregate in &mut block.aggregates {
+            aggregate.quotient = quotient;
+        }
+        GroupPlan {
+            keys: std::mem::take(&mut block.keys),
+            aggregates: std::mem::take(&mut block.aggregates),
+            rollup: block.rollup.take(),
+            keep,
+            slots,
+            sorted: ordered && !first_only,
+            first_only: first_only && ordered,
+            ends,
+        }
+    }
+}
+
+impl<'a> Query<'a> {
+    /// Its body goes on; what those around it ask of it stays.
+    fn take(&mut self) -> Query<'a> {
+        let stays = QueryPlan {
+            outer: self.outer.clone(),
+            repeatable: self.repeatable,
+            ..QueryPlan::of(
+                QueryBody::Values(Vec::new()),
+                self.columns.iter().map(super::OutputColumn::copy).collect(),
+            )
+        };
+        std::mem::replace(self, stays)
+    }
+}
+
+impl Block<'_> {
+    /// How many values a finished group has.
+    fn finished(&self) -> usize {
+        let rollup = self.rollup.iter();
+        self.aggregates.len() + rollup.map(|r| self.keys.len() + r.groupings.len()).sum::<usize>()
+    }
+
+    /// The column and direction whose first row is all that is wanted: of a MIN or MAX alone, without GROUP BY.
+    fn first_only(&self) -> Option<(Expr, bool)> {
+        match self.keys.is_empty() {
+            true => min_max(&self.aggregates),
+            false => None,
+        }
+    }
+
+    /// The order of rows that would save a sort or a table of groups.
+    fn wish(&self) -> OrderWish {
+        match self.first_only() {
+            Some(first) => OrderWish {
+                order: vec![first],
+                limited: true,
+            },
+            None if self.is_grouped() => OrderWish {
+                order: self.keys.iter().map(|key| (key.clone(), false)).collect(),
+                limited: false,
+            },
+            None => match self.windows.first() {
+                Some(pass) => OrderWish {
+                    order: owned(&pass.sort()),
+                    limited: false,
+                },
+                // A LIMIT is reached early only if every row that is made is kept.
+                None => OrderWish {
+                    order: self.order.clone(),
+                    limited: self.limited && !self.distinct,
+                },
+            },
+        }
+    }
+
+    /// Takes note that rows arrive in the wished order, where that saves a sort.
+    fn rows_are_ordered(&mut self) {
+        if self.is_grouped() {
+            return;
+        }
+        match self.windows.first_mut() {
+            Some(pass) => pass.ordered = true,
+            None => self.order.clear(),
+        }
+    }
+
+    /// Whether no expression that is evaluated while a page of the source is latched has a subquery.
+    fn is_latch_safe(&self) -> bool {
+        let inputs = self
+            .keys
+            .iter()
+            .chain(self.aggregates.iter().flat_map(|a| &a.args));
+        !self.results().chain(inputs).any(has_subquery)
+    }
+}
+
+/// Whether an order is that of the output columns from left to right.
+fn is_order_of(order: &[(Expr, bool)], output: &[Expr]) -> bool {
+    let mut pairs = order.iter().zip(output);
+    order.len() <= output.len() && pairs.all(|((e, descending), output)| !descending && e.same_as(output))
+}
+
+fn owned(order: &[(&Expr, bool)]) -> Vec<(Expr, bool)> {
+    order
+        .iter()
+        .map(|(e, descending)| ((*e).clone(), *descending))
+        .collect()
+}
+
+/// The column of a lone MIN or MAX, and whether its end is the last.
+pub(super) fn min_max(aggregates: &[Aggregate]) -> Option<(Expr, bool)> {
+    match aggregates {
+        [one]
+            if matches!(
+                one.args.as_slice(),
+                [Expr {
+                    node: Node::Column(_),
+                    ..
+                }]
+            ) =>
+        {
+            match one.func {
+                AggFunc::Min => Some((one.args[0].clone(), false)),
+                AggFunc::Max => Some((one.args[0].clone(), true)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

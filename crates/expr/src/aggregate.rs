@@ -137,6 +137,13 @@ impl Aggregate {
     pub fn inputs(&self) -> impl Iterator<Item = &Expr> {
         self.args.iter().chain(self.order_by.iter().map(|(e, _)| e))
     }
+
+    /// The same, to be changed.
+    pub fn inputs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        self.args
+            .iter_mut()
+            .chain(self.order_by.iter_mut().map(|(e, _)| e))
+    }
 }
 
 fn by_name(name: &str) -> Option<AggFunc> {

@@ -181,6 +181,16 @@ impl WindowFunction {
         self.args.iter()
     }
 
+    /// All expressions that it has, to be changed: those of an aggregate are there twice.
+    pub fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let of_aggregate = match &mut self.func {
+            WindowFunc::Aggregate(aggregate) => Some(aggregate.inputs_mut()),
+            _ => None,
+        };
+        let own = self.args.iter_mut().chain(&mut self.number);
+        own.chain(of_aggregate.into_iter().flatten())
+    }
+
     /// As error texts and plans name it.
     pub fn name(&self) -> &'static str {
         match &self.func {

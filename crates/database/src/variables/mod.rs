@@ -25,7 +25,7 @@ pub use registry::{
     find, listed,
 };
 pub use setting::{Setting, check_kept, check_settable};
-pub use settings::{CounterMode, Settings, TransactionInfo, isolation_by_name, isolation_name};
+pub use settings::{CounterMode, Rewrites, Settings, TransactionInfo, isolation_by_name, isolation_name};
 pub use spelling::spelling_distance;
 pub use trace::TraceSettings;
 pub use tracked::{check_tracked, is_tracked, listed_name, tracks_schema, tracks_state};

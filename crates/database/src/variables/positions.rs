@@ -50,6 +50,7 @@ positions! {
     at_long_query_time = "long_query_time";
     at_explain_format = "explain_format";
     at_explain_json_format_version = "explain_json_format_version";
+    at_optimizer_switch = "optimizer_switch";
     at_optimizer_trace = "optimizer_trace";
     at_optimizer_trace_features = "optimizer_trace_features";
     at_optimizer_trace_offset = "optimizer_trace_offset";

@@ -3,6 +3,7 @@
 
 use super::positions::*;
 use super::setting::Setting;
+use super::switches::is_on;
 use super::trace::TraceSettings;
 use super::tracked::is_tracked;
 use super::values::Values;
@@ -33,6 +34,13 @@ pub enum TransactionInfo {
     State,
     /// That, and how one like them is begun.
     Characteristics,
+}
+
+/// Which rules may make another query of a query: the switches of `optimizer_switch` that plans depend on. All are on by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rewrites {
+    /// A derived table becomes a part of the join that it stands in.
+    pub derived_merge: bool,
 }
 
 /// What statements need of the variables, decoded.
@@ -105,6 +113,8 @@ pub struct Settings {
     pub explain_format: ExplainFormat,
     /// `explain_json_format_version`
     pub explain_json_version: u8,
+    /// `optimizer_switch`, as far as plans depend on it.
+    pub rewrites: Rewrites,
     /// `optimizer_trace`, its kin, and `end_markers_in_json`.
     pub trace: TraceSettings,
     /// `sql_auto_is_null`. Off by default.
@@ -215,6 +225,9 @@ impl Values {
                 _ => ExplainFormat::Tree,
             },
             explain_json_version: uint(at_explain_json_format_version()) as u8,
+            rewrites: Rewrites {
+                derived_merge: is_on(self.text(at_optimizer_switch()), "derived_merge"),
+            },
             trace: self.trace(),
             sql_notes: uint(at_sql_notes()) != 0,
             sql_auto_is_null: uint(at_sql_auto_is_null()) != 0,

@@ -86,7 +86,7 @@ impl Planner<'_> {
 }
 
 /// The type that a value selected by a query has as one of a table: a year that is computed is a number there.
-fn type_in_table(plan: &Query, column: usize) -> SqlType {
+pub(super) fn type_in_table(plan: &Query, column: usize) -> SqlType {
     let mut ty = plan.columns[column].ty.clone();
     let is_computed = match &plan.body {
         QueryBody::Select(select) => !matches!(select.output[column].node, Node::Column(_)),

@@ -20,8 +20,9 @@ use crate::error::Result;
 use crate::expr::{AggFunc, Aggregate, Expr, Node};
 
 impl<'a> Planner<'a> {
-    /// A query that stands by itself, behind all those that it refers to.
-    pub(super) fn lower(&mut self, query: Query<'a>) -> Result<QueryPlan> {
+    /// A query that stands by itself, behind all those that it refers to, when all of them have been rewritten.
+    pub(super) fn lower(&mut self, mut query: Query<'a>) -> Result<QueryPlan> {
+        self.rewrite(&mut query);
         self.lower_queries()?;
         self.lower_one(query)
     }
@@ -202,7 +203,7 @@ impl<'a> Planner<'a> {
 
 impl<'a> Query<'a> {
     /// Its body goes on; what those around it ask of it stays.
-    fn take(&mut self) -> Query<'a> {
+    pub(super) fn take(&mut self) -> Query<'a> {
         let stays = QueryPlan {
             outer: self.outer.clone(),
             repeatable: self.repeatable,

@@ -1,6 +1,7 @@
 //! Planning: from syntax to what the executor runs.
 //!
-//! A statement is bound as a whole first, which gives what it means ([`logical`]); then it is decided how it is done ([`lower`]).
+//! A statement is bound as a whole first, which gives what it means ([`logical`]); rules make it cheaper ([`rewrite`]), then it is decided
+//! how it is done ([`lower`]).
 //!
 //! - [`query`]: queries, UNION and its kin; [`common`]: WITH; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
@@ -49,6 +50,7 @@ pub mod order;
 mod outer_aggregate;
 pub mod past;
 mod query;
+mod rewrite;
 pub mod rollup;
 mod sizes;
 mod spread;

@@ -400,6 +400,15 @@ impl WindowPass {
         self.partition == window.partition && self.order == window.order
     }
 
+    /// The same, to be changed, and all that is kept of it to be compared with.
+    pub(super) fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let keys = self
+            .partition
+            .iter_mut()
+            .chain(self.order.iter_mut().map(|(e, _)| e));
+        keys.chain(self.calls.iter_mut().flat_map(WindowCall::exprs_mut))
+    }
+
     /// All that it evaluates on a row.
     pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let keys = self.partition.iter().chain(self.order.iter().map(|(e, _)| e));
@@ -420,6 +429,17 @@ impl WindowCall {
             }
             _ => false,
         }
+    }
+
+    fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let Frame { start, end, key, .. } = &mut self.frame;
+        let bounds = [start, end].into_iter().flat_map(|end| match end {
+            FrameEnd::Value { distance, bound, .. } => vec![distance, bound],
+            FrameEnd::Rows { distance, .. } => vec![distance],
+            _ => Vec::new(),
+        });
+        let key = key.iter_mut().map(|(e, _)| e);
+        self.function.exprs_mut().chain(bounds).chain(key)
     }
 
     fn exprs(&self) -> impl Iterator<Item = &Expr> {

@@ -425,7 +425,8 @@ impl Session {
             || before.time_zone.name() != settings.time_zone.name()
             || before.sql_select_limit != settings.sql_select_limit
             || before.sql_safe_updates != settings.sql_safe_updates
-            || before.max_join_size != settings.max_join_size;
+            || before.max_join_size != settings.max_join_size
+            || before.rewrites != settings.rewrites;
         if before.max_error_count != settings.max_error_count {
             self.state.warnings = crate::types::Warnings::new(settings.max_error_count);
         }

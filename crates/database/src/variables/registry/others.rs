@@ -188,9 +188,10 @@ pub(super) const DEFS: &[Def] = &[
     unused("transaction_prealloc_size", Both, from(1024), "4096", NO_BUFFERS),
     unused("optimizer_prune_level", Both, uint(0, 1), "1", NO_OPTIMIZER),
     unused("optimizer_search_depth", Both, uint(0, 62), "62", NO_OPTIMIZER),
-    unused(
+    def(
         "optimizer_switch",
         Both,
+        true,
         Switches(&[
             "index_merge",
             "index_merge_union",
@@ -226,7 +227,6 @@ pub(super) const DEFS: &[Def] = &[
          subquery_materialization_cost_based=on,use_index_extensions=on,condition_fanout_filter=on,derived_merge=on,\
          use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,prefer_ordering_index=on,\
          hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on",
-        NO_OPTIMIZER,
     ),
     def(
         "optimizer_trace",

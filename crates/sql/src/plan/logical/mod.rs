@@ -17,11 +17,12 @@
 //! [`OUTER`]: crate::expr::OUTER
 
 use super::from::{FromInput, FromTable, Tree};
-use super::join::conditions;
+use super::join::{conditions, conditions_mut};
 use super::rollup::RollupPlan;
 use super::window::WindowPass;
 use super::{QueryBody, QueryPlan, SelectPlan};
 use crate::expr::{Aggregate, BindCtx, Expr};
+use std::sync::Arc;
 use tidemark_engine::LockWait;
 
 /// A query as it is bound.
@@ -87,6 +88,33 @@ impl Block<'_> {
         let joins = self.tree.iter().flat_map(conditions);
         let rows = joins.chain(&self.filter).chain(&self.keys).chain(inputs);
         rows.chain(self.results()).chain(documents)
+    }
+}
+
+impl Block<'_> {
+    /// Changes the expressions of all clauses.
+    pub fn exprs_mut(&mut self, change: &mut dyn FnMut(&mut Expr)) {
+        let mut joins = Vec::new();
+        if let Some(tree) = &mut self.tree {
+            conditions_mut(tree, &mut joins);
+        }
+        joins.into_iter().for_each(&mut *change);
+        let rows = self.filter.iter_mut().chain(&mut self.keys);
+        rows.for_each(&mut *change);
+        let inputs = self.aggregates.iter_mut().flat_map(Aggregate::inputs_mut);
+        inputs.for_each(&mut *change);
+        let order = self.order.iter_mut().map(|(e, _)| e);
+        let results = self.output.iter_mut().chain(&mut self.having).chain(order);
+        results.for_each(&mut *change);
+        let windows = self.windows.iter_mut().flat_map(WindowPass::exprs_mut);
+        windows.for_each(&mut *change);
+        for table in &mut self.tables {
+            if let FromInput::Json(plan) = &mut table.input {
+                let plan = Arc::get_mut(plan);
+                debug_assert!(plan.is_some(), "a bound block is the only owner of its tables");
+                plan.into_iter().for_each(|plan| change(&mut plan.document));
+            }
+        }
     }
 }
 

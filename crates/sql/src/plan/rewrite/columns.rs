@@ -1,0 +1,87 @@
+//! The columns of a block's row wherever they are read: in its own clauses, and in the queries inside them, where a column is so many
+//! rows further out.
+
+use crate::expr::{Expr, Node, OUTER};
+use crate::plan::from::FromInput;
+use crate::plan::logical::{Block, Query};
+use crate::plan::{AGGREGATE, Planner, QueryBody};
+
+/// A column is handed on with the number of queries between it and the row that is asked about.
+type Change<'c> = &'c mut dyn FnMut(&mut Expr, usize);
+
+/// The slot of the row `depth` queries out that an expression is, if it is a column of one of that row's tables.
+pub(super) fn slot_at(e: &Expr, depth: usize) -> Option<usize> {
+    match e.node {
+        Node::Column(slot) if slot / OUTER == depth => Some(slot % OUTER).filter(|slot| *slot < AGGREGATE),
+        _ => None,
+    }
+}
+
+/// The expression where it stands so many queries further inwards. It holds no query.
+pub(super) fn inside(e: &Expr, depth: usize) -> Expr {
+    let mut e = e.clone();
+    e.shift(depth * OUTER);
+    e
+}
+
+impl<'a> Planner<'a> {
+    /// Changes the columns in all clauses of a block. What is put in their place is not looked at again.
+    pub(super) fn change_columns_of_block(&mut self, block: &mut Block<'a>, change: Change) {
+        block.exprs_mut(&mut |e| self.change_columns(e, 0, change));
+        for table in &block.tables {
+            if let FromInput::Derived { query, lateral: true } = &table.input {
+                self.change_columns_of_query(*query, 1, change);
+            }
+        }
+    }
+
+    fn change_columns(&mut self, e: &mut Expr, depth: usize, change: Change) {
+        match &e.node {
+            Node::Column(_) => return change(e, depth),
+            Node::Subquery { id, .. } => self.change_columns_of_query(*id, depth + 1, change),
+            _ => {}
+        }
+        for child in e.children_mut() {
+            self.change_columns(child, depth, change);
+        }
+    }
+
+    fn change_columns_of_query(&mut self, id: usize, depth: usize, change: Change) {
+        self.with_query(id, |planner, query| {
+            planner.change_columns_within(query, depth, change)
+        });
+    }
+
+    fn change_columns_within(&mut self, query: &mut Query<'a>, depth: usize, change: Change) {
+        let around = query.order.iter_mut().map(|(e, _)| e);
+        let around = around.chain(&mut query.limit).chain(&mut query.offset);
+        around.for_each(|e| self.change_columns(e, depth, change));
+        match &mut query.body {
+            QueryBody::Select(block) => {
+                block.exprs_mut(&mut |e| self.change_columns(e, depth, change));
+                for table in &block.tables {
+                    // One that is not lateral sees what its neighbours see.
+                    if let FromInput::Derived { query, lateral } = &table.input {
+                        self.change_columns_of_query(*query, depth + usize::from(*lateral), change);
+                    }
+                }
+            }
+            QueryBody::Set { first, rest } => {
+                self.change_columns_within(first, depth, change);
+                for branch in rest {
+                    self.change_columns_within(&mut branch.plan, depth, change);
+                }
+            }
+            QueryBody::Recursive(recursion) => {
+                self.change_columns_within(&mut recursion.seed, depth, change);
+                for step in &mut recursion.steps {
+                    self.change_columns_within(step, depth, change);
+                }
+            }
+            QueryBody::Values(rows) => {
+                let exprs = rows.iter_mut().flatten();
+                exprs.for_each(|e| self.change_columns(e, depth, change));
+            }
+        }
+    }
+}

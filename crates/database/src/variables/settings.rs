@@ -41,6 +41,8 @@ pub enum TransactionInfo {
 pub struct Rewrites {
     /// A derived table becomes a part of the join that it stands in.
     pub derived_merge: bool,
+    /// A subquery of IN or EXISTS may become a part of it.
+    pub semijoin: bool,
 }
 
 /// What statements need of the variables, decoded.
@@ -227,6 +229,7 @@ impl Values {
             explain_json_version: uint(at_explain_json_format_version()) as u8,
             rewrites: Rewrites {
                 derived_merge: is_on(self.text(at_optimizer_switch()), "derived_merge"),
+                semijoin: is_on(self.text(at_optimizer_switch()), "semijoin"),
             },
             trace: self.trace(),
             sql_notes: uint(at_sql_notes()) != 0,

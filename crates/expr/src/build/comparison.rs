@@ -476,7 +476,8 @@ fn compare_in(place: Place, op: CmpOp, left: Expr, right: Expr, bind: &BindCtx) 
     Ok(compare_as(op, kind, left, right))
 }
 
-pub(super) fn compare_as(op: CmpOp, kind: CmpKind, left: Expr, right: Expr) -> Expr {
+/// A comparison whose kind has been decided.
+pub fn compare_as(op: CmpOp, kind: CmpKind, left: Expr, right: Expr) -> Expr {
     let nullable = op != CmpOp::NullSafeEq && (left.ty.nullable || right.ty.nullable || kind_may_fail(kind));
     boolean(nullable, Node::Compare(op, kind, Box::new([left, right])))
 }

@@ -230,6 +230,7 @@ impl<'a> Planner<'a> {
             tree: None,
             width: 0,
             filter,
+            semi_joins: Vec::new(),
             keys,
             aggregates: finished.aggregates,
             rollup,

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use tidemark_engine::{IndexNo, Table};
 
 /// A table of the FROM clause before it is known how it is read.
+#[derive(Clone)]
 pub(super) struct FromTable {
     pub alias: String,
     pub base: usize,
@@ -39,6 +40,7 @@ pub(super) struct FromTable {
     pub recursive: Option<String>,
 }
 
+#[derive(Clone)]
 pub(super) enum FromInput {
     Stored {
         def: Arc<TableDef>,
@@ -55,6 +57,7 @@ pub(super) enum FromInput {
 }
 
 /// The shape of the joins. Leaves are positions in [`From::tables`].
+#[derive(Clone)]
 pub(super) enum Tree {
     Table(usize),
     Inner {

@@ -64,6 +64,9 @@ pub(super) struct Joiner<'j, 'a> {
     values: RefCell<HashMap<usize, Option<f64>>>,
 }
 
+/// How many rows a table is taken to have of which nothing is known.
+const UNKNOWN_ROWS: f64 = 100.0;
+
 /// No table is taken to have fewer rows that pass: where none are expected, what is read for them still counts.
 pub(super) const ROWS_MIN: f64 = 1e-6;
 
@@ -410,7 +413,11 @@ impl Joiner<'_, '_> {
             needed,
             path: match &table.input {
                 FromInput::Json(_) => AccessPath::full(0, true, EXPECTED_ROWS, EXPECTED_ROWS),
-                _ => AccessPath::full(0, true, 100.0, 100.0),
+                FromInput::Derived { query, .. } => {
+                    let rows = self.planner.rows_of_query(*query).unwrap_or(UNKNOWN_ROWS);
+                    AccessPath::full(0, true, rows, rows)
+                }
+                _ => AccessPath::full(0, true, UNKNOWN_ROWS, UNKNOWN_ROWS),
             },
             reverse: false,
             gate: None,
@@ -419,7 +426,7 @@ impl Joiner<'_, '_> {
             late_filter: (!late.is_empty()).then(|| all_of(late.iter().copied())),
             lock: self.input.locks[at],
             hash: None,
-            rows_out: 100.0,
+            rows_out: UNKNOWN_ROWS,
             input,
         };
         let mut rest: Vec<&Condition> = early;

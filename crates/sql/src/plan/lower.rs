@@ -8,16 +8,22 @@
 //!                 ─────────────▶
 //! ```
 //!
-//! Queries are lowered in the order of their numbers, so those that a block reads are before it.
+//! Queries are lowered in the order of their numbers, so those that a block reads are before it. Where a condition may be tested on each
+//! row or be joined ([`super::rewrite`]), the block is planned in both ways, and the one that costs less is taken ([`super::cost`]).
 
 use super::filter::is_steady;
+use super::from::{FromInput, Tree};
 use super::join::{JoinInput, Joined, conditions};
-use super::logical::{Block, Query};
+use super::logical::{Block, Query, SemiJoin};
 use super::order::OrderWish;
 use super::walk::has_subquery;
 use super::{GroupPlan, Planner, QueryBody, QueryPlan, Recursion, RowSource, SelectPlan, SetBranch};
 use crate::error::Result;
-use crate::expr::{AggFunc, Aggregate, Expr, Node};
+use crate::expr::{AggFunc, Aggregate, Expr, Node, build};
+
+/// A semijoin is joined if that costs less than this share: a row is tested where it is found, in the order of its table, and what a test
+/// costs is known better than how many different values there are.
+const CLEARLY_LESS: f64 = 0.7;
 
 impl<'a> Planner<'a> {
     /// A query that stands by itself, behind all those that it refers to, when all of them have been rewritten.
@@ -29,10 +35,24 @@ impl<'a> Planner<'a> {
 
     /// Those that are known by numbers, as far as it has not been done.
     pub(super) fn lower_queries(&mut self) -> Result<()> {
-        for at in self.lowered.len()..self.queries.len() {
-            let query = self.queries[at].take();
-            let lowered = self.lower_one(query)?;
-            self.lowered.push(lowered);
+        (0..self.queries.len()).try_for_each(|id| self.lower_query(id))
+    }
+
+    /// The numbered queries as they are run, which are the statement's from here on.
+    pub(super) fn take_lowered(&mut self) -> Result<Vec<QueryPlan>> {
+        self.lower_queries()?;
+        self.queries.clear();
+        Ok(self.lowered.drain(..).flatten().collect())
+    }
+
+    /// One of them.
+    pub(super) fn lower_query(&mut self, id: usize) -> Result<()> {
+        if self.lowered.len() <= id {
+            self.lowered.resize_with(self.queries.len(), || None);
+        }
+        if self.lowered[id].is_none() {
+            let query = self.queries[id].take();
+            self.lowered[id] = Some(self.lower_one(query)?);
         }
         Ok(())
     }
@@ -101,7 +121,7 @@ impl<'a> Planner<'a> {
         self.trace_optimizes(&block);
         let (joined, ends) = match self.ends(&block)? {
             Some((first, others)) => (Ok(first), others),
-            None => (self.block_source(&mut block, &wish), Vec::new()),
+            None => (self.cheapest_source(&mut block, &wish), Vec::new()),
         };
         if let Some(trace) = &self.trace {
             trace.optimized();
@@ -145,22 +165,102 @@ impl<'a> Planner<'a> {
         Ok((select, block.order))
     }
 
-    /// Chooses the join order and the indexes. Takes the block's tree and filter; what of the filter no table could apply comes back.
-    fn block_source(&self, block: &mut Block, wish: &OrderWish) -> Result<Joined> {
-        self.test_arrays(&block.tables, block.tree.as_mut(), block.filter.as_mut())?;
+    /// Chooses the join order and the indexes, and which of its semijoins a block joins: each in turn, if that is cheaper than to test
+    /// it. Takes the block's tree and filter; what of the filter no table could apply comes back.
+    fn cheapest_source(&mut self, block: &mut Block, wish: &OrderWish) -> Result<Joined> {
+        let semi_joins = std::mem::take(&mut block.semi_joins);
+        let filter = block.filter.take();
+        let tree = block.tree.take();
+        if semi_joins.is_empty() {
+            return self.block_source(block, (tree, filter), wish);
+        }
+        for semi_join in &semi_joins {
+            if let FromInput::Derived { query, .. } = &semi_join.table.input {
+                self.lower_query(*query)?;
+            }
+        }
+        // What is considered is told of what is done.
+        let trace = self.trace.take();
+        let mut joined = vec![false; semi_joins.len()];
+        let with = |planner: &Self, joined: &[bool], block: &mut Block| {
+            let (tree, filter) = (tree.clone(), filter.clone());
+            planner.source_with(block, (tree, filter), (&semi_joins, joined), wish)
+        };
+        let mut best = with(self, &joined, block)?;
+        let mut least = self.cost_of(&best.source, best.filter.as_ref());
+        for at in 0..semi_joins.len() {
+            joined[at] = true;
+            let other = with(self, &joined, block)?;
+            let cost = self.cost_of(&other.source, other.filter.as_ref());
+            match cost < least * CLEARLY_LESS {
+                true => (best, least) = (other, cost),
+                false => joined[at] = false,
+            }
+        }
+        self.trace = trace;
+        if self.trace.is_some() {
+            best = with(self, &joined, block)?;
+        }
+        Ok(best)
+    }
+
+    /// The same where it has been decided which of them are joined.
+    fn source_with(
+        &self,
+        block: &mut Block,
+        (tree, filter): (Option<Tree>, Option<Expr>),
+        (semi_joins, joined): (&[SemiJoin], &[bool]),
+        wish: &OrderWish,
+    ) -> Result<Joined> {
+        let own = block.tables.len();
+        let mut conditions: Vec<Expr> = filter.into_iter().collect();
+        let mut list: Vec<Tree> = tree.into_iter().collect();
+        for (semi_join, is_joined) in semi_joins.iter().zip(joined) {
+            match is_joined {
+                true => {
+                    list.push(Tree::Table(block.tables.len()));
+                    block.tables.push(semi_join.table.clone());
+                    block.locks.push(None);
+                    conditions.extend(semi_join.on.iter().cloned());
+                }
+                false => conditions.push(semi_join.test.clone()),
+            }
+        }
+        let tree = match list.len() {
+            1 => list.pop(),
+            _ => Some(Tree::Inner {
+                list,
+                on: Vec::new(),
+                straight: false,
+            }),
+        };
+        let filter = match conditions.len() {
+            1 => conditions.pop(),
+            _ => Some(build::and(conditions)),
+        };
+        let source = self.block_source(block, (tree, filter), wish);
+        block.tables.truncate(own);
+        block.locks.truncate(own);
+        source
+    }
+
+    /// Chooses the join order and the indexes of the block's tables, in a tree of its own and with a filter; what of the filter no
+    /// table could apply comes back.
+    fn block_source(
+        &self,
+        block: &Block,
+        (mut tree, mut filter): (Option<Tree>, Option<Expr>),
+        wish: &OrderWish,
+    ) -> Result<Joined> {
+        self.test_arrays(&block.tables, tree.as_mut(), filter.as_mut())?;
         let mut needed = Vec::new();
         let inputs = block.aggregates.iter().flat_map(Aggregate::inputs);
-        let all = block
-            .results()
-            .chain(&block.keys)
-            .chain(&block.filter)
-            .chain(inputs);
+        let all = block.results().chain(&block.keys).chain(&filter).chain(inputs);
         all.for_each(|e| self.slots_of(e, &mut needed));
-        for condition in block.tree.iter().flat_map(conditions) {
+        for condition in tree.iter().flat_map(conditions) {
             self.slots_of(condition, &mut needed);
         }
         self.slots_of_laterals(&block.tables, &mut needed);
-        let (tree, filter) = (block.tree.take(), block.filter.take());
         let input = JoinInput {
             tables: &block.tables,
             needed: &needed,

@@ -6,7 +6,7 @@
 //! - [`query`]: queries, UNION and its kin; [`common`]: WITH; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
 //!   stands there beside names.
-//! - [`lower`]: from a bound block to one that is run; [`join`] and [`join_order`] the order of its tables ([`equalities`]: what follows from their conditions), [`access`] which ranges of which index
+//! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs); [`join`] and [`join_order`] the order of its tables ([`equalities`]: what follows from their conditions), [`access`] which ranges of which index
 //!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them ([`condition_order`]: in which order), [`order`] how not to sort them, [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
@@ -21,6 +21,7 @@ mod block;
 pub mod change;
 mod common;
 mod condition_order;
+mod cost;
 mod dependence;
 mod derived;
 mod digits;
@@ -327,7 +328,7 @@ pub struct Planner<'a> {
     /// all is here but their bodies.
     queries: Vec<Query<'a>>,
     /// The same as they are run, as far as that has been decided.
-    lowered: Vec<QueryPlan>,
+    lowered: Vec<Option<QueryPlan>>,
     pub uses: Vec<TableUse>,
     pub common: Vec<Arc<ast::CommonTable>>,
     /// Recursive tables being planned, which their own queries may name.

@@ -120,7 +120,7 @@ pub(super) fn plan_with(
     let is_query = matches!(body, Body::Query(_));
     let reads = is_query || matches!(body, Body::Explain(_) | Body::Analyze { .. });
     let moments = planner.moments(reads)?;
-    planner.lower_queries()?;
+    let queries = planner.take_lowered()?;
     let columns = match &body {
         Body::Query(query) if matches!(query.into, Destination::Client) => {
             Some(query.columns.iter().map(|column| column.meta.clone()).collect())
@@ -130,11 +130,7 @@ pub(super) fn plan_with(
         Body::Analyze { form, into: None, .. } => Some(explain::columns(*form, state)),
         _ => None,
     };
-    let Planner {
-        lowered: queries,
-        mut uses,
-        ..
-    } = planner;
+    let mut uses = planner.uses;
     // A table that is used in two ways is locked in the stronger way first.
     uses.sort_by_key(|used| std::cmp::Reverse(used.mode));
     // It shows them.
@@ -312,8 +308,8 @@ impl<'a> Planner<'a> {
                         ));
                     }
                     (_, false) => {
-                        self.lower_queries()?;
-                        let rows = explain::explain(&body, &self.lowered, form, None);
+                        let queries = self.take_lowered()?;
+                        let rows = explain::explain(&body, &queries, form, None);
                         Body::Explain(rows.into_variable(explain.into.clone()))
                     }
                 }

@@ -181,7 +181,7 @@ impl Planner<'_> {
         *carried = planner.carried.take();
         let source = SourceQuery {
             query,
-            queries: planner.lowered,
+            queries: planner.take_lowered()?,
             carried: Vec::new(),
         };
         Ok((source, planner.uses.split_off(self.uses.len())))

@@ -25,6 +25,17 @@ use crate::expr::{Aggregate, BindCtx, Expr};
 use std::sync::Arc;
 use tidemark_engine::LockWait;
 
+/// A condition that a subquery has a row, in two forms of which one is done.
+#[derive(Clone)]
+pub(super) struct SemiJoin {
+    /// As a test on each row.
+    pub test: Expr,
+    /// The table, whose slots are behind those of all others, that is joined instead.
+    pub table: FromTable,
+    /// And the conditions of that join.
+    pub on: Vec<Expr>,
+}
+
 /// A query as it is bound.
 pub(super) type Query<'a> = QueryPlan<Block<'a>>;
 
@@ -42,6 +53,8 @@ pub(super) struct Block<'a> {
     /// Slots of the joined row.
     pub width: usize,
     pub filter: Option<Expr>,
+    /// Conditions on its rows beside the filter.
+    pub semi_joins: Vec<SemiJoin>,
     pub keys: Vec<Expr>,
     pub aggregates: Vec<Aggregate>,
     pub rollup: Option<RollupPlan>,
@@ -86,7 +99,15 @@ impl Block<'_> {
         });
         let inputs = self.aggregates.iter().flat_map(Aggregate::inputs);
         let joins = self.tree.iter().flat_map(conditions);
-        let rows = joins.chain(&self.filter).chain(&self.keys).chain(inputs);
+        let tests = self
+            .semi_joins
+            .iter()
+            .flat_map(|semi| semi.on.iter().chain([&semi.test]));
+        let rows = joins
+            .chain(&self.filter)
+            .chain(tests)
+            .chain(&self.keys)
+            .chain(inputs);
         rows.chain(self.results()).chain(documents)
     }
 }
@@ -101,6 +122,9 @@ impl Block<'_> {
         joins.into_iter().for_each(&mut *change);
         let rows = self.filter.iter_mut().chain(&mut self.keys);
         rows.for_each(&mut *change);
+        let semi_joins = self.semi_joins.iter_mut();
+        let tests = semi_joins.flat_map(|semi| semi.on.iter_mut().chain([&mut semi.test]));
+        tests.for_each(&mut *change);
         let inputs = self.aggregates.iter_mut().flat_map(Aggregate::inputs_mut);
         inputs.for_each(&mut *change);
         let order = self.order.iter_mut().map(|(e, _)| e);

@@ -24,6 +24,27 @@ pub(super) fn inside(e: &Expr, depth: usize) -> Expr {
     e
 }
 
+/// The expression, whose columns are all of rows so much further out, where it stands among these rows: `None` if one is not. It holds no
+/// query.
+pub(super) fn within(e: &Expr, shift: usize) -> Option<Expr> {
+    let mut e = e.clone();
+    let is_of = e.columns().iter().all(|slot| *slot >= shift);
+    let mut lower = |slot: &mut usize| *slot -= shift;
+    is_of.then(|| {
+        each_slot(&mut e, &mut lower);
+        e
+    })
+}
+
+fn each_slot(e: &mut Expr, change: &mut dyn FnMut(&mut usize)) {
+    if let Node::Column(slot) = &mut e.node {
+        change(slot);
+    }
+    for child in e.children_mut() {
+        each_slot(child, change);
+    }
+}
+
 impl<'a> Planner<'a> {
     /// Changes the columns in all clauses of a block. What is put in their place is not looked at again.
     pub(super) fn change_columns_of_block(&mut self, block: &mut Block<'a>, change: Change) {

@@ -96,6 +96,7 @@ impl<'a> Planner<'a> {
             && !inner.distinct
             && !inner.is_grouped()
             && !inner.has_windows()
+            && inner.semi_joins.is_empty()
             && inner.having.is_none();
         let joins = inner.tree.as_ref().is_some_and(|tree| !tree.is_straight())
             && block.tables.len() + inner.tables.len() <= TABLES_MAX + 1
@@ -240,7 +241,7 @@ impl<'a> Block<'a> {
 
 impl Tree {
     /// Whether the order of some tables is as written.
-    fn is_straight(&self) -> bool {
+    pub(super) fn is_straight(&self) -> bool {
         match self {
             Tree::Table(_) => false,
             Tree::Inner { list, straight, .. } => *straight || list.iter().any(Tree::is_straight),

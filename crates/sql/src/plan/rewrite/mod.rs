@@ -4,9 +4,11 @@
 //! is part of a data change is left as it is: there it counts which tables are read before the first row changes.
 //!
 //! - [`derived_merge`]: a derived table or common table becomes a part of the join that it stands in.
+//! - [`semijoin`]: IN and EXISTS may become joins.
 
 mod columns;
 mod derived_merge;
+mod semijoin;
 
 use super::Planner;
 use super::QueryBody;
@@ -20,10 +22,16 @@ struct Rule {
     apply: for<'a> fn(&mut Planner<'a>, &mut Query<'a>),
 }
 
-const RULES: [Rule; 1] = [Rule {
-    is_on: |rewrites| rewrites.derived_merge,
-    apply: |planner, root| planner.merge_derived(root),
-}];
+const RULES: [Rule; 2] = [
+    Rule {
+        is_on: |rewrites| rewrites.derived_merge,
+        apply: |planner, root| planner.merge_derived(root),
+    },
+    Rule {
+        is_on: |rewrites| rewrites.semijoin,
+        apply: |planner, root| planner.join_subqueries(root),
+    },
+];
 
 impl<'a> Planner<'a> {
     /// Applies the rules to a whole statement: a query, and those that are known by numbers.

@@ -1,0 +1,145 @@
+//! What a plan is expected to cost, in entries of a scan: to choose between plans that differ in more than the order of a join.
+
+use super::walk::has_subquery;
+use super::{Input, Planner, QueryBody, QueryPlan, RowSource, TableScan};
+use crate::expr::{Expr, Node};
+
+/// What it costs to look a value up among those that a subquery has given.
+const PROBE_COST: f64 = 0.5;
+/// What it costs to begin a query, besides its rows.
+const QUERY_COST: f64 = 2.0;
+/// What it costs to keep the rows of a derived table, besides one for each row.
+const KEEP_COST: f64 = 10.0;
+/// How many rounds a recursive query is taken to have.
+const ROUNDS_GUESS: f64 = 10.0;
+
+/// The cost of a source of rows, and how many there are.
+#[derive(Clone, Copy)]
+struct Cost {
+    /// However often it is read.
+    once: f64,
+    /// Each time.
+    each: f64,
+    rows: f64,
+}
+
+impl Planner<'_> {
+    /// Of a source and the conditions on its rows.
+    pub(super) fn cost_of(&self, source: &RowSource, filter: Option<&Expr>) -> f64 {
+        let cost = self.source_cost(source);
+        let tests = self.tests_cost(filter);
+        cost.once + cost.each + tests.once + cost.rows * tests.each
+    }
+
+    /// Of a numbered query each time it runs; one that has not been planned costs nothing.
+    fn query_cost(&self, id: usize) -> f64 {
+        let lowered = self.lowered.get(id).and_then(Option::as_ref);
+        lowered.map_or(0.0, |query| QUERY_COST + self.body_cost(query))
+    }
+
+    fn body_cost(&self, query: &QueryPlan) -> f64 {
+        match &query.body {
+            QueryBody::Select(select) => self.cost_of(&select.source, select.filter.as_ref()),
+            QueryBody::Set { first, rest } => {
+                let rest = rest.iter().map(|branch| self.body_cost(&branch.plan));
+                self.body_cost(first) + rest.sum::<f64>()
+            }
+            QueryBody::Recursive(recursion) => {
+                let steps = recursion.steps.iter().map(|step| self.body_cost(step));
+                self.body_cost(&recursion.seed) + ROUNDS_GUESS * steps.sum::<f64>()
+            }
+            QueryBody::Values(rows) => rows.len() as f64,
+        }
+    }
+
+    fn source_cost(&self, source: &RowSource) -> Cost {
+        match source {
+            RowSource::One => Cost {
+                once: 0.0,
+                each: 0.0,
+                rows: 1.0,
+            },
+            RowSource::Table(scan) => self.scan_cost(scan),
+            RowSource::Inner(list) => {
+                let none = self.source_cost(&RowSource::One);
+                list.iter().fold(none, |before, source| {
+                    let next = self.source_cost(source);
+                    Cost {
+                        once: before.once + next.once,
+                        each: before.each + before.rows * next.each,
+                        rows: before.rows * next.rows,
+                    }
+                })
+            }
+            RowSource::Left(join) => {
+                let (left, right) = (self.source_cost(&join.left), self.source_cost(&join.right));
+                let tests = self.tests_cost(join.filter.as_ref());
+                let rows = left.rows * right.rows.max(1.0);
+                Cost {
+                    once: left.once + right.once + tests.once,
+                    each: left.each + left.rows * right.each + rows * tests.each,
+                    rows,
+                }
+            }
+        }
+    }
+
+    fn scan_cost(&self, scan: &TableScan) -> Cost {
+        let tests = self.tests_cost(scan.late_filter.as_ref());
+        let made = match &scan.input {
+            Input::Derived {
+                query,
+                lateral: false,
+                ..
+            } => self.query_cost(*query) + KEEP_COST + scan.path.rows,
+            _ => 0.0,
+        };
+        // What is hashed is read once.
+        let (once, each) = match scan.hash.is_some() {
+            true => (scan.path.cost, PROBE_COST + scan.rows_out),
+            false => (0.0, scan.path.cost),
+        };
+        Cost {
+            once: made + once + tests.once,
+            each: each + scan.path.rows * tests.each,
+            rows: scan.rows_out,
+        }
+    }
+
+    /// Of the subqueries in conditions: those that read nothing of the row are run once.
+    fn tests_cost(&self, filter: Option<&Expr>) -> Cost {
+        let mut cost = Cost {
+            once: 0.0,
+            each: 0.0,
+            rows: 0.0,
+        };
+        if !filter.is_some_and(has_subquery) {
+            return cost;
+        }
+        filter.into_iter().for_each(|e| {
+            e.walk(&mut |e| {
+                if let Node::Subquery { id, .. } = &e.node {
+                    match self.queries[*id].outer.is_empty() {
+                        true => {
+                            cost.once += self.query_cost(*id);
+                            cost.each += PROBE_COST;
+                        }
+                        false => cost.each += self.query_cost(*id),
+                    }
+                }
+            });
+        });
+        cost
+    }
+
+    /// How many rows a derived table is expected to have, if something is known of it.
+    pub(super) fn rows_of_query(&self, id: usize) -> Option<f64> {
+        let query = self.lowered.get(id)?.as_ref()?;
+        match &query.body {
+            QueryBody::Select(select) if select.group.is_none() && select.windows.is_none() => {
+                Some(self.source_cost(&select.source).rows.max(1.0))
+            }
+            _ => None,
+        }
+    }
+}

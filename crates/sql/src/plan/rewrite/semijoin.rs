@@ -123,7 +123,7 @@ impl<'a> Planner<'a> {
             }
         }
         let may_join = !parts.pairs.is_empty()
-            && parts.pairs.iter().all(|pair| is_one_to_one(pair))
+            && parts.pairs.iter().all(is_one_to_one)
             && parts.rest.iter().all(|e| self.reads_nothing_outside(e))
             && self.reads_nothing_around(inner);
         may_join.then(|| self.joined_with(test, &parts, *id, block))

@@ -179,7 +179,7 @@ impl<'a> Planner<'a> {
                 self.lower_query(*query)?;
             }
         }
-        // What is considered is told of what is done.
+        // What is told is what is considered for the plan that is taken.
         let trace = self.trace.take();
         let mut joined = vec![false; semi_joins.len()];
         let with = |planner: &Self, joined: &[bool], block: &mut Block| {
@@ -188,7 +188,9 @@ impl<'a> Planner<'a> {
         };
         let mut best = with(self, &joined, block)?;
         let mut least = self.cost_of(&best.source, best.filter.as_ref());
-        for at in 0..semi_joins.len() {
+        // A few rows that pass the tests are found before all that could be joined are.
+        let stops_early = wish.limited && !block.is_grouped() && (block.order.is_empty() || best.ordered);
+        for at in (0..semi_joins.len()).filter(|_| !stops_early) {
             joined[at] = true;
             let other = with(self, &joined, block)?;
             let cost = self.cost_of(&other.source, other.filter.as_ref());

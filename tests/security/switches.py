@@ -231,7 +231,8 @@ class Switches:
                 (Path(home) / "my.cnf").write_text(cnf)
                 options = (f"--defaults-file={home}/my.cnf", *options)
             done = subprocess.run([binary(), "serve", f"--datadir={home}/data", f"--port={free_port()}", *options], capture_output=True, text=True, timeout=30)
-            assert done.returncode == 1, done
+            # 2: what is wrong is the command line.
+            assert done.returncode in (1, 2), done
             return done.stderr
 
     def case_options_that_cannot_be_had_end_the_start(self):
@@ -331,7 +332,7 @@ class Switches:
                             cursor.execute(f"SET {how} `{name}` = {value}")
                             taken += 1
                         except pymysql.err.MySQLError as error:
-                            assert error.args[0] in (1105, 1193, 1227, 1228, 1229, 1231, 1232, 1235, 1238, 1272, 1292, 1298, 1115, 1193, 3680, 1064, 1273, 3822, 1621), (how, name, value, error)
+                            assert error.args[0] in (1105, 1193, 1227, 1228, 1229, 1231, 1232, 1235, 1238, 1272, 1292, 1298, 1115, 1193, 3680, 1064, 1273, 1286, 1649, 3822, 1621), (how, name, value, error)
                 server.stop()
                 server.start_of_any_kind()
         assert taken > 1000, taken
@@ -402,7 +403,7 @@ class Switches:
             server.address.execute("CREATE DATABASE d", f"CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, {', '.join(f'{c} INT' for c in columns)})",
                                    f"INSERT INTO d.t ({', '.join(columns)}) WITH RECURSIVE n AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM n WHERE n < 900) "
                                    f"SELECT {', '.join(['n'] * 60)} FROM n")
-            for _ in range(4):
+            for _ in range(6):
                 server.address.execute(f"INSERT INTO d.t ({', '.join(columns)}) SELECT {', '.join(columns)} FROM d.t")
             server.address.execute("ALTER TABLE d.t " + ", ".join(f"ADD INDEX i{c} ({c})" for c in columns[:40]))
             changes = [f"DROP INDEX i{c}" for c in columns[:30]] + [f"ADD INDEX j{c} ({c})" for c in columns[:30]]
@@ -415,7 +416,7 @@ class Switches:
 
             thread = threading.Thread(target=alter)
             thread.start()
-            time.sleep(0.5)
+            time.sleep(0.05)
             longest, rounds = 0.0, 0
             while thread.is_alive():
                 for statement in ("CREATE USER IF NOT EXISTS a@localhost", "GRANT SELECT ON d.* TO a@localhost", "REVOKE SELECT ON d.* FROM a@localhost", "SET PERSIST max_connect_errors = 77",
@@ -426,7 +427,7 @@ class Switches:
                 rounds += 1
             thread.join()
             assert rounds > 1 and longest < max(1.0, done["took"] / 4), (rounds, longest, done)
-            assert server.address.execute("SELECT COUNT(*) FROM d.t FORCE INDEX (jc3) WHERE c3 > 0") == ((14400,),)
+            assert server.address.execute("SELECT COUNT(*) FROM d.t FORCE INDEX (jc3) WHERE c3 > 0") == ((57600,),)
 
     def case_the_way_back_from_a_lost_password(self):
         server = Server("switches")

@@ -41,8 +41,20 @@ pub enum TransactionInfo {
 pub struct Rewrites {
     /// A derived table becomes a part of the join that it stands in.
     pub derived_merge: bool,
+    /// Conditions on a derived table are tested where its rows are found.
+    pub condition_pushdown: bool,
     /// A subquery of IN or EXISTS may become a part of it.
     pub semijoin: bool,
+}
+
+impl Rewrites {
+    fn of(switches: &str) -> Rewrites {
+        Rewrites {
+            derived_merge: is_on(switches, "derived_merge"),
+            condition_pushdown: is_on(switches, "derived_condition_pushdown"),
+            semijoin: is_on(switches, "semijoin"),
+        }
+    }
 }
 
 /// What statements need of the variables, decoded.
@@ -227,10 +239,7 @@ impl Values {
                 _ => ExplainFormat::Tree,
             },
             explain_json_version: uint(at_explain_json_format_version()) as u8,
-            rewrites: Rewrites {
-                derived_merge: is_on(self.text(at_optimizer_switch()), "derived_merge"),
-                semijoin: is_on(self.text(at_optimizer_switch()), "semijoin"),
-            },
+            rewrites: Rewrites::of(self.text(at_optimizer_switch())),
             trace: self.trace(),
             sql_notes: uint(at_sql_notes()) != 0,
             sql_auto_is_null: uint(at_sql_auto_is_null()) != 0,

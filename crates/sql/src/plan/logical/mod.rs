@@ -21,7 +21,7 @@ use super::join::{conditions, conditions_mut};
 use super::rollup::RollupPlan;
 use super::window::WindowPass;
 use super::{QueryBody, QueryPlan, SelectPlan};
-use crate::expr::{Aggregate, BindCtx, Expr};
+use crate::expr::{Aggregate, BindCtx, Expr, Node};
 use std::sync::Arc;
 use tidemark_engine::LockWait;
 
@@ -89,6 +89,14 @@ impl Block<'_> {
         let order = self.order.iter().map(|(e, _)| e);
         let windows = self.windows.iter().flat_map(WindowPass::exprs);
         self.output.iter().chain(&self.having).chain(order).chain(windows)
+    }
+
+    /// Whether it assigns user variables, outside of the queries in it.
+    pub fn assigns(&self) -> bool {
+        let mut found = false;
+        self.exprs()
+            .for_each(|e| e.walk(&mut |e| found |= matches!(e.node, Node::AssignVar(..))));
+        found
     }
 
     /// The expressions, not those inside of them, of all clauses.
@@ -208,6 +216,16 @@ impl Query<'_> {
             block.exprs().for_each(|e| e.walk(f));
             block.tables.iter().for_each(&mut *tables);
         });
+    }
+
+    /// Whether it assigns user variables, outside of the queries that it refers to by number.
+    pub fn assigns(&self) -> bool {
+        let mut found = false;
+        self.walk(
+            &mut |e| found |= matches!(e.node, Node::AssignVar(..)),
+            &mut |_| {},
+        );
+        found
     }
 
     /// What evaluates its rows has subqueries: no block may evaluate them while a page is latched.

@@ -12,7 +12,7 @@
 
 use super::columns::{inside, slot_at};
 use crate::error::depth::TABLES_MAX;
-use crate::expr::{Expr, Node, Volatility, build};
+use crate::expr::{Expr, Node, OUTER, Volatility, build};
 use crate::plan::derived::type_in_table;
 use crate::plan::from::{FromInput, FromTable, Tree};
 use crate::plan::logical::{Block, Query};
@@ -102,11 +102,8 @@ impl<'a> Planner<'a> {
             && block.tables.len() + inner.tables.len() <= TABLES_MAX + 1
             && (inner.tables.len() == 1 || !tree.is_straight())
             && inner.tables.iter().all(|table| table.recursive.is_none());
-        let mut assigns = false;
-        query.walk(
-            &mut |e| assigns |= matches!(e.node, Node::AssignVar(..)),
-            &mut |_| {},
-        );
+        // A variable is assigned row by row, in the order of the derived table's rows.
+        let assigns = query.assigns() || block.assigns();
         // Of a column alone the NULL that an outer join gives it is its own.
         let extended = tree.extends(at);
         let mut columns = inner.output.iter().enumerate();
@@ -114,7 +111,9 @@ impl<'a> Planner<'a> {
             && joins
             && !assigns
             && columns.all(|(column, e)| match e.node {
-                Node::Column(_) => e.ty.kind == type_in_table(query, column).kind,
+                Node::Column(slot) => {
+                    (slot < OUTER || !extended) && e.ty.kind == type_in_table(query, column).kind
+                }
                 _ => !extended && is_copied(e, &type_in_table(query, column)),
             })
     }
@@ -170,7 +169,7 @@ impl<'a> Planner<'a> {
             };
             let column = &columns[slot - gone.start];
             match column.node {
-                Node::Column(slot) => e.node = Node::Column(slot + depth * crate::expr::OUTER),
+                Node::Column(slot) => e.node = Node::Column(slot + depth * OUTER),
                 _ => {
                     let nullable = e.ty.nullable;
                     *e = inside(column, depth);

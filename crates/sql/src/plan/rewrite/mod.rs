@@ -4,9 +4,11 @@
 //! is part of a data change is left as it is: there it counts which tables are read before the first row changes.
 //!
 //! - [`derived_merge`]: a derived table or common table becomes a part of the join that it stands in.
+//! - [`condition_pushdown`]: a condition on a derived table is tested where its rows are found.
 //! - [`semijoin`]: IN and EXISTS may become joins.
 
 mod columns;
+mod condition_pushdown;
 mod derived_merge;
 mod semijoin;
 
@@ -22,10 +24,14 @@ struct Rule {
     apply: for<'a> fn(&mut Planner<'a>, &mut Query<'a>),
 }
 
-const RULES: [Rule; 2] = [
+const RULES: [Rule; 3] = [
     Rule {
         is_on: |rewrites| rewrites.derived_merge,
         apply: |planner, root| planner.merge_derived(root),
+    },
+    Rule {
+        is_on: |rewrites| rewrites.condition_pushdown,
+        apply: |planner, root| planner.push_conditions(root),
     },
     Rule {
         is_on: |rewrites| rewrites.semijoin,

@@ -154,7 +154,7 @@ fn may_take(query: &Query, condition: &Expr, base: usize) -> bool {
                 && block.tables.iter().all(|table| table.recursive.is_none());
             is_found
                 && values.all(|e| {
-                    matches!(e.node, Node::Column(slot) if slot < AGGREGATE || slot >= OUTER)
+                    matches!(e.node, Node::Column(slot) if !(AGGREGATE..OUTER).contains(&slot))
                         && (!block.is_grouped() || block.keys.iter().any(|key| key.same_as(e)))
                         && (block.windows.iter()).all(|pass| pass.partition.iter().any(|key| key.same_as(e)))
                 })

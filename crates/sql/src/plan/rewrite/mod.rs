@@ -46,6 +46,10 @@ impl<'a> Planner<'a> {
             self.lowered.is_empty(),
             "queries are rewritten before any is lowered"
         );
+        // All rules are about queries in queries.
+        if self.queries.is_empty() {
+            return;
+        }
         let on = &self.state.settings.rewrites;
         for rule in RULES.iter().filter(|rule| (rule.is_on)(on)) {
             (rule.apply)(self, root);

@@ -171,6 +171,14 @@ impl Expr {
 
     /// Whether a row passes this as its WHERE condition.
     pub fn is_true<'a>(&'a self, ctx: &EvalCtx<'a>) -> Result<bool> {
+        if let Node::And(list) = &self.node {
+            for e in list {
+                if !e.is_true(ctx)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
         Ok(self.eval_bool(ctx)? == Some(true))
     }
 

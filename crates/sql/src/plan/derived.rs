@@ -81,6 +81,7 @@ impl Planner<'_> {
             input,
             allowed: None,
             forced: false,
+            apart: false,
         }))
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct FromTable {
     /// Index hints: which indexes may be used, and whether one must.
     pub allowed: Option<Vec<IndexNo>>,
     pub forced: bool,
+    /// A derived table that is, or stands in, a view with rows that the account may not see: it is not merged, and takes no conditions that leak.
+    pub apart: bool,
     /// The name of the recursive table that it is in one of its steps, which reads it before all others.
     pub recursive: Option<String>,
 }
@@ -64,6 +66,8 @@ pub(super) enum Tree {
         list: Vec<Tree>,
         on: Vec<Expr>,
         straight: bool,
+        /// It is a view with rows that the account may not see: see [`barrier`](super::barrier).
+        hides: bool,
     },
     Left {
         left: Box<Tree>,
@@ -76,6 +80,15 @@ impl FromTable {
     /// Whether it is a stored table of this name, whatever it is called in the statement.
     pub fn is_named(&self, name: &str) -> bool {
         matches!(&self.input, FromInput::Stored { def, .. } if def.name == name)
+    }
+
+    /// Returns true if its rows are made for each row of the tables before it.
+    pub fn is_made_anew(&self) -> bool {
+        match &self.input {
+            FromInput::Derived { lateral, .. } => *lateral,
+            FromInput::Json(plan) => plan.is_lateral(),
+            FromInput::Stored { .. } | FromInput::Virtual(_) => false,
+        }
     }
 }
 
@@ -203,6 +216,7 @@ impl Planner<'_> {
                 list: trees,
                 on: Vec::new(),
                 straight,
+                hides: false,
             }),
         };
         if straight && let Some(Tree::Inner { straight, .. }) = &mut from.tree {
@@ -230,6 +244,7 @@ impl Planner<'_> {
                     list,
                     on: Vec::new(),
                     straight: false,
+                    hides: false,
                 })
             }
             TableRef::Join(join) => self.join(join, from),
@@ -315,6 +330,7 @@ impl Planner<'_> {
             input,
             allowed,
             forced,
+            apart: false,
             recursive: None,
         }))
     }

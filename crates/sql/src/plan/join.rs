@@ -5,6 +5,7 @@
 //! through a hash table built once. A left join whose WHERE condition refuses the NULLs it would add is an inner one.
 
 use super::access::{AccessPath, Request, choose, conjuncts};
+use super::barrier::{Barriers, leaks_last};
 use super::common::not_first;
 use super::condition_order::in_order;
 use super::equalities::factored;
@@ -44,6 +45,10 @@ pub(super) struct Condition {
     pub follows: bool,
     /// It has a share of rows that pass; false: others that follow from it have.
     pub counts: bool,
+    /// In how many barriers it is written.
+    pub depth: usize,
+    /// It must not be tested on rows that a barrier around none of it hides.
+    pub leaks: bool,
 }
 
 /// The tables to join, and what is wanted of the join.
@@ -60,6 +65,7 @@ pub(super) struct JoinInput<'j> {
 pub(super) struct Joiner<'j, 'a> {
     pub planner: &'j Planner<'a>,
     pub input: JoinInput<'j>,
+    pub barriers: Barriers,
     /// Of slots that were asked about: how many different values their columns have, if an index tells.
     values: RefCell<HashMap<usize, Option<f64>>>,
 }
@@ -125,6 +131,7 @@ impl Planner<'_> {
         let joiner = Joiner {
             planner: self,
             input,
+            barriers: Barriers::of(&tree),
             values: RefCell::default(),
         };
         let pool: Vec<Condition> = filter
@@ -142,7 +149,7 @@ impl Planner<'_> {
         joiner.check_first(&tree)?;
         let (pool, whole): (Vec<_>, Vec<_>) = pool.into_iter().partition(|c| !c.tables.is_empty() || !c.late);
         let mut ordered = false;
-        let source = joiner.build(tree, pool, &[], Some(&mut ordered))?;
+        let source = joiner.build(tree, pool, (&[], 0), Some(&mut ordered))?;
         if let Some(trace) = &self.trace {
             trace.attached(filter.as_ref(), &source);
         }
@@ -199,6 +206,8 @@ impl Joiner<'_, '_> {
             class: None,
             follows: false,
             counts: true,
+            depth: 0,
+            leaks: !self.barriers.is_empty() && self.leaks(expr),
         }
     }
 
@@ -206,11 +215,21 @@ impl Joiner<'_, '_> {
     fn simplify(&self, tree: Tree, pool: &[Condition]) -> Tree {
         match tree {
             Tree::Table(at) => Tree::Table(at),
-            Tree::Inner { list, on, straight } => {
+            Tree::Inner {
+                list,
+                on,
+                straight,
+                hides,
+            } => {
                 let mut all = pool.to_vec();
                 all.extend(on.iter().flat_map(conjuncts).map(|c| self.classify(c)));
                 let list = list.into_iter().map(|t| self.simplify(t, &all)).collect();
-                Tree::Inner { list, on, straight }
+                Tree::Inner {
+                    list,
+                    on,
+                    straight,
+                    hides,
+                }
             }
             Tree::Left { left, right, on } => {
                 let inner = right.tables();
@@ -221,6 +240,7 @@ impl Joiner<'_, '_> {
                             list,
                             on,
                             straight: false,
+                            hides: false,
                         },
                         pool,
                     );
@@ -280,12 +300,13 @@ impl Joiner<'_, '_> {
 
     // ---------------------------------------------------------------------------------------------- building
 
-    /// A source for the tree that tests all the conditions of the pool, given the tables known before it.
+    /// A source for the tree that tests all the conditions of the pool, given the tables known before it. `depth`: how many
+    /// barriers are around it.
     fn build(
         &self,
         tree: Tree,
         mut pool: Vec<Condition>,
-        known: &[usize],
+        (known, depth): (&[usize], usize),
         ordered: Option<&mut bool>,
     ) -> Result<RowSource> {
         match tree {
@@ -298,29 +319,55 @@ impl Joiner<'_, '_> {
             Tree::Inner { .. } => {
                 let mut items = Vec::new();
                 let mut straight = false;
-                self.flatten(tree, &mut items, &mut pool, &mut straight);
+                self.flatten(tree, depth, (&mut items, &mut pool, &mut straight));
                 self.inner(items, pool, known, straight, ordered)
             }
             Tree::Left { left, right, on } => {
                 let mut there = left.tables();
+                let depth = self.barriers.around(&[there.clone(), right.tables()].concat());
                 there.extend_from_slice(known);
-                let is_left = |c: &Condition| c.tables.iter().all(|t| there.contains(t));
+                let is_left = |c: &Condition| {
+                    c.tables.iter().all(|t| there.contains(t)) && !self.barriers.hold_back(c, &there)
+                };
                 let (before, after): (Vec<_>, Vec<_>) = pool.into_iter().partition(is_left);
-                let on = on.iter().flat_map(conjuncts).map(|c| self.classify(c)).collect();
-                let left = Box::new(self.build(*left, before, known, ordered)?);
-                let right = Box::new(self.build(*right, on, &there, None)?);
-                let filter = (!after.is_empty()).then(|| all_of(&after));
+                let on = on.iter().flat_map(conjuncts);
+                let on = on.map(|c| self.classify_in(depth, c)).collect();
+                let left = Box::new(self.build(*left, before, (known, depth), ordered)?);
+                let right = Box::new(self.build(*right, on, (&there, depth), None)?);
+                let mut after: Vec<&Condition> = after.iter().collect();
+                leaks_last(&mut after);
+                let filter = (!after.is_empty()).then(|| all_of(after));
                 Ok(RowSource::Left(LeftJoin { left, right, filter }))
             }
         }
     }
 
-    fn flatten(&self, tree: Tree, items: &mut Vec<Tree>, pool: &mut Vec<Condition>, fixed: &mut bool) {
+    fn classify_in(&self, depth: usize, e: &Expr) -> Condition {
+        Condition {
+            depth,
+            ..self.classify(e)
+        }
+    }
+
+    fn flatten(
+        &self,
+        tree: Tree,
+        depth: usize,
+        (items, pool, fixed): (&mut Vec<Tree>, &mut Vec<Condition>, &mut bool),
+    ) {
         match tree {
-            Tree::Inner { list, on, straight } => {
+            Tree::Inner {
+                list,
+                on,
+                straight,
+                hides,
+            } => {
+                let depth = depth + hides as usize;
                 *fixed |= straight;
-                pool.extend(on.iter().flat_map(factored).map(|c| self.classify(&c)));
-                list.into_iter().for_each(|t| self.flatten(t, items, pool, fixed));
+                pool.extend(on.iter().flat_map(factored).map(|c| self.classify_in(depth, &c)));
+                for tree in list {
+                    self.flatten(tree, depth, (&mut *items, &mut *pool, &mut *fixed));
+                }
             }
             other => items.push(other),
         }
@@ -345,7 +392,9 @@ impl Joiner<'_, '_> {
             let inside = item.tables();
             let mut with = there.clone();
             with.extend(&inside);
-            let ready = |c: &Condition| c.tables.iter().all(|t| with.contains(t));
+            let ready = |c: &Condition| {
+                c.tables.iter().all(|t| with.contains(t)) && !self.barriers.hold_back(c, &with)
+            };
             let (mine, rest): (Vec<_>, Vec<_>) = pool.into_iter().partition(ready);
             pool = rest;
             // Only the first table can set the order of the whole.
@@ -355,7 +404,7 @@ impl Joiner<'_, '_> {
                 Tree::Table(at) if searched => {
                     RowSource::Table(Box::new(self.final_scan(at, &mine, &there, ordered)?))
                 }
-                item => self.build(item, mine, &there, ordered)?,
+                item => self.build(item, mine, (&there, 0), ordered)?,
             });
             there = with;
         }
@@ -376,7 +425,12 @@ impl Joiner<'_, '_> {
         ordered: Option<&mut bool>,
     ) -> Result<TableScan> {
         let table = &self.input.tables[at];
-        let (late, early): (Vec<&Condition>, Vec<&Condition>) = pool.iter().partition(|c| c.late);
+        let put_last = |c: &Condition| self.barriers.put_last(c, at);
+        let (mut late, early): (Vec<&Condition>, Vec<&Condition>) =
+            pool.iter().partition(|c| c.late || put_last(c));
+        if !self.barriers.is_empty() {
+            leaks_last(&mut late);
+        }
         let input = match &table.input {
             FromInput::Stored { def, table } => Input::Stored {
                 def: Arc::clone(def),
@@ -432,7 +486,8 @@ impl Joiner<'_, '_> {
         let mut rest: Vec<&Condition> = early;
         if let Input::Stored { def, .. } = &scan.input {
             let def = Arc::clone(def);
-            let all: Vec<&Condition> = pool.iter().collect();
+            let bounds = |c: &&Condition| self.barriers.may_bound(c, at, known);
+            let all: Vec<&Condition> = pool.iter().filter(bounds).collect();
             if keyed {
                 // The rows themselves are locked and changed, so an index alone is no shorter way.
                 scan.needed = (0..def.columns.len()).collect();
@@ -468,12 +523,7 @@ impl Joiner<'_, '_> {
             scan.needed.push(scan.input.width());
         }
         let is_full = scan.path.is_full() && (keyed || !matches!(scan.lock, Some((true, _))));
-        let lateral = match &table.input {
-            FromInput::Derived { lateral, .. } => *lateral,
-            FromInput::Json(plan) => plan.is_lateral(),
-            FromInput::Stored { .. } | FromInput::Virtual(_) => false,
-        };
-        if is_full && !lateral && !known.is_empty() {
+        if is_full && !table.is_made_anew() && !known.is_empty() {
             self.hash(&mut scan, at, &mut rest)?;
         }
         let rest = in_order(rest, |c| &c.expr, |c| selectivity(&c.expr, spread.as_ref()));

@@ -105,6 +105,7 @@ impl Planner<'_> {
             list: vec![left, right],
             on,
             straight: join.kind == JoinKind::Straight,
+            hides: false,
         })
     }
 

@@ -136,16 +136,21 @@ impl Joiner<'_, '_> {
         let mut slots = Vec::new();
         let tables = inside.iter().map(|at| &self.input.tables[*at]);
         self.planner.slots_of_laterals(tables, &mut slots);
+        let is_made_anew = inside.iter().any(|at| self.input.tables[*at].is_made_anew());
         let mut named = slots.into_iter().map(|slot| self.table_of(slot));
-        named.all(|at| inside.contains(&at) || there.contains(&at))
+        (!is_made_anew || self.barriers.let_in(&inside, there))
+            && named.all(|at| inside.contains(&at) || there.contains(&at))
     }
 
     /// How an item would be read behind those that are there: of several tables, the first. `begins`: it would be the first of all, where
     /// conditions that name none of the items are tested.
     fn step(&self, item: &Tree, pool: &[Condition], there: &[usize], begins: bool) -> Result<TableScan> {
         let inside = item.tables();
+        let mut with = there.to_vec();
+        with.extend(&inside);
         let is_new = |c: &&Condition| {
-            c.tables.iter().all(|t| there.contains(t) || inside.contains(t))
+            !self.barriers.hold_back(c, &with)
+                && c.tables.iter().all(|t| there.contains(t) || inside.contains(t))
                 && (begins || c.tables.iter().any(|t| inside.contains(t)))
         };
         let ready: Vec<Condition> = pool.iter().filter(is_new).cloned().collect();

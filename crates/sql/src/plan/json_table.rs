@@ -146,6 +146,7 @@ impl Planner<'_> {
             input: FromInput::Json(Arc::new(plan)),
             allowed: None,
             forced: false,
+            apart: false,
             recursive: None,
         }))
     }

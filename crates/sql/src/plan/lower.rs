@@ -234,6 +234,7 @@ impl<'a> Planner<'a> {
                 list,
                 on: Vec::new(),
                 straight: false,
+                hides: false,
             }),
         };
         let filter = match conditions.len() {

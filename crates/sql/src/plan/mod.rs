@@ -7,7 +7,7 @@
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
 //!   stands there beside names.
 //! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs); [`join`] and [`join_order`] the order of its tables ([`equalities`]: what follows from their conditions), [`access`] which ranges of which index
-//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them ([`condition_order`]: in which order), [`order`] how not to sort them, [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
+//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them ([`condition_order`]: in which order; [`barrier`]: not before the conditions of a view), [`order`] how not to sort them, [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
 //! - [`change`]: INSERT, UPDATE and DELETE; [`handler`]: HANDLER … READ; [`past`]: AS OF; [`file_form`]: how rows stand in files.
@@ -17,6 +17,7 @@
 //! A plan holds no session's state and no values of parameters: it is used until a definition changes.
 
 pub mod access;
+mod barrier;
 mod block;
 pub mod change;
 mod common;
@@ -65,6 +66,7 @@ mod zero_dates;
 
 pub use statement::{StatementPlan, plan};
 
+use crate::accounts::Rights;
 use crate::context::SessionState;
 use crate::context::TableUse;
 use crate::dictionary::TableDef;
@@ -248,7 +250,7 @@ pub struct TableScan {
     pub never: bool,
     /// Tested on each row under the latch: what the path does not ensure by itself.
     pub filter: Option<Expr>,
-    /// Tested once the row has been copied: conditions with subqueries.
+    /// Tested once the row has been copied: conditions with subqueries, and those that must not see what a view hides.
     pub late_filter: Option<Expr>,
     pub lock: Option<(bool, LockWait)>,
     pub hash: Option<HashJoin>,
@@ -354,6 +356,8 @@ pub struct Planner<'a> {
     contexts: &'a view::Contexts,
     /// The views that the query being planned stands in, the outermost first.
     views: Vec<Arc<view::merged::Within>>,
+    /// What the account may do that runs the statement, if the query being planned stands in a view.
+    account: Option<Arc<Rights>>,
     /// How many views and common tables have been planned where they are named.
     expanded: usize,
     /// The tables of the FROM clause being planned may be given NULLs for rows by an outer join.
@@ -398,6 +402,7 @@ impl<'a> Planner<'a> {
             sample,
             contexts,
             views: Vec::new(),
+            account: None,
             expanded: 0,
             null_extended: false,
             places: Vec::new(),

@@ -69,6 +69,7 @@ fn joins(tree: &Tree, tables: &[FromTable], names: &Names) -> String {
             list,
             on: own,
             straight,
+            ..
         } => {
             let between = if *straight { " straight_join " } else { " join " };
             let parts: Vec<String> = list.iter().map(|part| joins(part, tables, names)).collect();

@@ -8,7 +8,8 @@
 //!
 //! That leaves whole groups, whole sets of equal rows and whole partitions out, so it is done for conditions that say the same of equal values,
 //! on columns that are keys of the groups, of all partitions, or of rows that are told apart as a whole; for a UNION in each of its queries. A
-//! LIMIT is in the way, as is an outer join that adds rows of NULLs. MySQL does the same (`derived_condition_pushdown`).
+//! LIMIT is in the way, as is an outer join that adds rows of NULLs. Into a view with rows that the account may not see goes what says nothing of
+//! them (see [`barrier`](crate::plan::barrier)). MySQL does the same (`derived_condition_pushdown`).
 
 use crate::expr::{Expr, Node, OUTER, build};
 use crate::parse::ast::SetOp;
@@ -73,6 +74,7 @@ impl<'a> Planner<'a> {
                         let columns = table.base..table.base + self.queries[query].columns.len();
                         slots.iter().all(|slot| columns.contains(slot))
                             && keeps_equals(conjunct)
+                            && (!table.apart || self.is_silent(conjunct))
                             && self.with_query(query, |_, inner| {
                                 let may = may_take(inner, conjunct, table.base);
                                 if may {

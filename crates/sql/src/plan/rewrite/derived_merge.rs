@@ -8,7 +8,8 @@
 //!
 //! The rows of the derived table's query take slots behind those of the row around it, and its columns are put where the table's were
 //! read. MySQL does the same (`derived_merge`), with the same exceptions: what groups, leaves out equal rows, has a LIMIT, windows or no tables,
-//! and what would be computed at another time or not as often if it were not computed once a row.
+//! and what would be computed at another time or not as often if it were not computed once a row. What a definer's view hides stays apart, too
+//! (see [`barrier`](crate::plan::barrier)).
 
 use super::columns::{inside, slot_at};
 use crate::error::depth::TABLES_MAX;
@@ -72,7 +73,7 @@ impl<'a> Planner<'a> {
                 FromInput::Derived {
                     query,
                     lateral: false,
-                } if times[query] == 1 && self.may_merge(query, block, at) => {
+                } if times[query] == 1 && !block.tables[at].apart && self.may_merge(query, block, at) => {
                     self.merge(query, block, at);
                     merged = true;
                 }
@@ -228,6 +229,7 @@ impl<'a> Block<'a> {
                 list: vec![tree],
                 on,
                 straight: false,
+                hides: false,
             },
         };
         let mut new = Some(new);
@@ -266,12 +268,22 @@ impl Tree {
         match self {
             Tree::Table(at) if at == gone => new.take().unwrap_or(Tree::Table(at)),
             Tree::Table(at) => Tree::Table(at - usize::from(at > gone)),
-            Tree::Inner { list, on, straight } => {
+            Tree::Inner {
+                list,
+                on,
+                straight,
+                hides,
+            } => {
                 let list = list.into_iter().map(|tree| tree.replaced(gone, new));
                 let mut list: Vec<Tree> = list.collect();
-                match on.is_empty() && list.len() == 1 {
+                match on.is_empty() && list.len() == 1 && !hides {
                     true => list.remove(0),
-                    false => Tree::Inner { list, on, straight },
+                    false => Tree::Inner {
+                        list,
+                        on,
+                        straight,
+                        hides,
+                    },
                 }
             }
             Tree::Left { left, right, on } => Tree::Left {

@@ -226,6 +226,7 @@ impl<'a> Planner<'a> {
                 rights: Arc::clone(&block.tables[0].rights),
                 allowed: None,
                 forced: false,
+                apart: false,
                 recursive: None,
             },
         }

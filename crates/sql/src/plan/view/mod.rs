@@ -135,6 +135,9 @@ impl<'a> Planner<'a> {
             .state
             .allowed_columns(crate::accounts::Privileges::SELECT, def);
         let query = parse_query(&view.text)?;
+        if self.views.is_empty() {
+            self.account = Some(self.state.rights());
+        }
         let shape = ViewShape {
             def,
             view,
@@ -249,7 +252,7 @@ impl<'a> Planner<'a> {
         from.tables = inner.tables;
         from.views = inner.views;
         from.scope.reserved = inner.scope.width();
-        let (tree, columns, order) = planned?;
+        let (mut tree, columns, order) = planned?;
         if let Some(error) = inner.wrong_condition.take() {
             return Err(error);
         }
@@ -259,6 +262,16 @@ impl<'a> Planner<'a> {
         shape.check_columns(columns.len())?;
         for leaf in &mut from.tables[first..] {
             leaf.locked_as = shape.alias.to_owned();
+        }
+        if let Tree::Inner { hides, list, on, .. } = &mut tree {
+            let leaves = &from.tables[first..];
+            let is_derived = |leaf: &FromTable| matches!(leaf.input, FromInput::Derived { .. });
+            let chooses =
+                !on.is_empty() || list.len() > 1 || leaves.len() > 1 || leaves.iter().any(is_derived);
+            *hides = chooses && !self.may_read(leaves);
+            for leaf in &mut from.tables[first..] {
+                leaf.apart |= *hides;
+            }
         }
         if self.keyed {
             let mut conditions = inner.join_conditions;
@@ -280,6 +293,28 @@ impl<'a> Planner<'a> {
         from.see_last_table();
         from.order = order;
         Ok(tree)
+    }
+
+    /// Returns true if the account may read every table that there is.
+    fn may_read_all(&self) -> bool {
+        let select = crate::accounts::Privileges::SELECT;
+        let account = self.account.as_ref();
+        account.is_none_or(|account| account.global.contains(select))
+    }
+
+    /// Returns true if the account may read the tables of a view without it. Views around it do not matter: they hide more.
+    fn may_read(&self, leaves: &[FromTable]) -> bool {
+        let _acting = self.account.as_ref().map(|account| self.state.act_again(account));
+        let select = crate::accounts::Privileges::SELECT;
+        let is_readable = |leaf: &FromTable| match &leaf.input {
+            FromInput::Stored { def, .. } | FromInput::Virtual(def) => {
+                self.state.require_in_part(select, &def.schema, &def.name).is_ok()
+                    && self.state.allowed_columns(select, def).is_none()
+            }
+            FromInput::Derived { .. } => self.may_read_all(),
+            FromInput::Json(_) => true,
+        };
+        leaves.iter().all(is_readable)
     }
 
     /// The join that a merged view is, its columns' values, and its order.
@@ -333,6 +368,7 @@ impl<'a> Planner<'a> {
             list,
             on,
             straight: select.straight_join,
+            hides: false,
         };
         Ok((tree, items.into_iter().map(|(_, value)| value).collect(), order))
     }
@@ -363,6 +399,7 @@ impl<'a> Planner<'a> {
             },
             allowed: None,
             forced: false,
+            apart: !self.may_read_all(),
             recursive: None,
         }))
     }

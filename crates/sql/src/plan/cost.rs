@@ -1,8 +1,10 @@
 //! What a plan is expected to cost, in entries of a scan: to choose between plans that differ in more than the order of a join.
 
+use super::join::UNKNOWN_ROWS;
 use super::walk::has_subquery;
 use super::{Input, Planner, QueryBody, QueryPlan, RowSource, TableScan};
 use crate::expr::{Expr, Node};
+use crate::types::Val;
 
 /// What it costs to look a value up among those that a subquery has given.
 const PROBE_COST: f64 = 0.5;
@@ -132,14 +134,24 @@ impl Planner<'_> {
         cost
     }
 
-    /// How many rows a derived table is expected to have, if something is known of it.
+    /// How many rows a derived table is expected to have, if something is known of it: no more than its LIMIT lets through.
     pub(super) fn rows_of_query(&self, id: usize) -> Option<f64> {
         let query = self.lowered.get(id)?.as_ref()?;
-        match &query.body {
-            QueryBody::Select(select) if select.group.is_none() && select.windows.is_none() => {
-                Some(self.source_cost(&select.source).rows.max(1.0))
-            }
+        let rows = match &query.body {
+            QueryBody::Select(select) => match &select.group {
+                Some(group) if group.keys.is_empty() => Some(1.0),
+                None if select.windows.is_none() => Some(self.source_cost(&select.source).rows),
+                _ => None,
+            },
             _ => None,
-        }
+        };
+        let limit = query.limit.as_ref().zip(self.sample);
+        let limit = limit.and_then(|(limit, sample)| limit.eval_owned(sample).ok());
+        let most = match limit {
+            Some(Val::Int(n)) => n as f64,
+            Some(Val::UInt(n)) => n as f64,
+            _ => return rows.map(|rows| rows.max(1.0)),
+        };
+        Some(rows.unwrap_or(UNKNOWN_ROWS).min(most).max(1.0))
     }
 }

@@ -6,6 +6,7 @@
 
 use super::access::{AccessPath, Request, choose, conjuncts};
 use super::barrier::{Barriers, leaks_last};
+use super::change::selection::SMALL_TABLE_ROWS;
 use super::common::not_first;
 use super::condition_order::in_order;
 use super::equalities::factored;
@@ -71,7 +72,7 @@ pub(super) struct Joiner<'j, 'a> {
 }
 
 /// How many rows a table is taken to have of which nothing is known.
-const UNKNOWN_ROWS: f64 = 100.0;
+pub(super) const UNKNOWN_ROWS: f64 = 100.0;
 
 /// No table is taken to have fewer rows that pass: where none are expected, what is read for them still counts.
 pub(super) const ROWS_MIN: f64 = 1e-6;
@@ -647,6 +648,8 @@ impl Joiner<'_, '_> {
             return Err(SqlError::not_supported("an index of a table that is not stored"));
         };
         let conjuncts: Vec<&Expr> = conditions.iter().map(|c| &c.expr).collect();
+        // It locks what it reads: of a small table, the fewest rows.
+        let locks = matches!(scan.lock, Some((true, _)));
         let is_known =
             |slot: usize| slot >= OUTER || slot < AGGREGATE && known.contains(&self.table_of(slot));
         ask(&Request {
@@ -661,7 +664,7 @@ impl Joiner<'_, '_> {
                 outer.iter().all(|slot| is_known(*slot)) && self.planner.is_repeatable(id)
             },
             allowed: from.allowed.as_deref(),
-            forced: from.forced,
+            forced: from.forced || locks && table.estimate_rows() < SMALL_TABLE_ROWS,
             changes: false,
             sample: self.planner.sample,
             generated: &*self.planner.indexed_generated(def)?,

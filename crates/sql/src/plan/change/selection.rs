@@ -23,8 +23,8 @@ use crate::plan::order::{Direction, OrderWish, choose_in_order};
 use crate::plan::walk::has_subquery;
 use crate::plan::zero_dates::with_zero_dates;
 
-/// A table of fewer rows is read as a whole only where no index helps.
-const SMALL_TABLE_ROWS: u64 = 100;
+/// A table of fewer rows whose rows are locked is read as a whole only where no index helps.
+pub(in crate::plan) const SMALL_TABLE_ROWS: u64 = 100;
 
 /// One expression of ORDER BY.
 pub struct ChangeOrder {

@@ -71,7 +71,7 @@ impl Planner<'_> {
         }
         let on = match &join.condition {
             JoinCondition::None => Vec::new(),
-            JoinCondition::On(condition) => match self.condition(condition, &from.scope, "on clause") {
+            JoinCondition::On(condition) => match self.on(condition, start, from) {
                 Ok(condition) => vec![build::condition(condition)],
                 Err(error) => {
                     from.wrong_condition.set(Some(error));
@@ -107,6 +107,17 @@ impl Planner<'_> {
             straight: join.kind == JoinKind::Straight,
             hides: false,
         })
+    }
+
+    /// Binds ON, which sees the tables of its own join, from this one on, and what is around the query.
+    fn on(&mut self, condition: &ast::Expr, first: usize, from: &mut From) -> Result<Expr> {
+        let width = from.scope.width();
+        let reserved = std::mem::replace(&mut from.scope.reserved, width);
+        let before: Vec<_> = from.scope.tables.drain(..first).collect();
+        let bound = self.condition(condition, &from.scope, "on clause");
+        from.scope.tables.splice(..0, before);
+        from.scope.reserved = reserved;
+        bound
     }
 
     /// Errors of tables that are not there, or may not be read, come in the order in which these are written.

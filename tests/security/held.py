@@ -197,7 +197,25 @@ def run(address, report, total_mb=64, sessions=40, pieces=10):
         for hold in WAYS:
             if report.wants(hold.__name__):
                 one_way(server, honest, report, hold, (total_mb, sessions, pieces))
+        if report.wants("large_packets"):
+            with report.case("held: a packet that there is no room for is refused by name"):
+                large_packets(server)
         report.equal(server.stop(), 0, "held: stops")
+
+
+def large_packets(server):
+    """Statements of several packets, too large for the memory there is. The client reads why, however much it has sent."""
+    for megabytes, code in ((15, None), (33, 1041), (48, 1041), (64, 1041), (100, 1041)):
+        connection = server.address.connect(read_timeout=WAIT_S)
+        seen = None
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(f"SELECT /* {'a' * (megabytes << 20)} */ 1")
+        except pymysql.err.MySQLError as error:
+            seen = error.args[0]
+        finally:
+            connection._force_close()
+        assert seen == code, (megabytes, seen)
 
 
 def one_way(server, honest, report, hold, sizes):

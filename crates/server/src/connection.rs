@@ -11,7 +11,7 @@ use crate::command::{self, CHANGE_USER, Commands, Next};
 use crate::errors;
 use crate::gate::{ConnectionSlot, Interface};
 use crate::handshake::{self, Greeting, Login, Nonce};
-use crate::packet::{Input, ReadError};
+use crate::packet::{Input, ReadError, Remainder};
 use crate::server::Shared;
 use crate::transport::{Patience, Socket, Transport};
 use std::io;
@@ -74,8 +74,8 @@ impl From<ReadError> for End {
             ReadError::Closed => End::Gone,
             ReadError::Idle => End::Told(errors::idle_too_long()),
             ReadError::Truncated => End::Told(errors::read_interrupted()),
-            ReadError::TooLarge { .. } => End::Told(errors::packet_too_large()),
-            ReadError::NoMemory { .. } => End::Told(errors::out_of_memory()),
+            ReadError::TooLarge(_) => End::Told(errors::packet_too_large()),
+            ReadError::NoMemory(_) => End::Told(errors::out_of_memory()),
             ReadError::OutOfOrder => End::Told(errors::packets_out_of_order()),
             ReadError::Io(e) => End::Failed(e),
         }
@@ -323,11 +323,11 @@ impl Connection {
             let packet = match self.channel.read_command(&mut self.input, len_max) {
                 Ok(packet) => packet,
                 Err(_) if session.is_killed() => return Err(End::Gone),
-                Err(ReadError::TooLarge { remaining }) => {
-                    return self.refuse_packet(&errors::packet_too_large(), remaining);
+                Err(ReadError::TooLarge(left)) => {
+                    return self.refuse_packet(&errors::packet_too_large(), left);
                 }
-                Err(ReadError::NoMemory { remaining }) => {
-                    return self.refuse_packet(&errors::out_of_memory(), remaining);
+                Err(ReadError::NoMemory(left)) => {
+                    return self.refuse_packet(&errors::out_of_memory(), left);
                 }
                 Err(e) => return Err(e.into()),
             };
@@ -357,11 +357,13 @@ impl Connection {
         }
     }
 
-    /// Says why a packet is not taken, and reads the rest of it, so that its sender gets to read that.
-    fn refuse_packet(&mut self, error: &SqlError, remaining: u64) -> Result<(), End> {
-        self.channel.error(error);
-        self.channel.send()?;
-        self.input.skip(&mut self.channel.transport, remaining)?;
+    /// Says why a packet is not taken when the whole of it has come: its sender reads nothing before.
+    fn refuse_packet(&mut self, error: &SqlError, left: Remainder) -> Result<(), End> {
+        let channel = &mut self.channel;
+        self.input
+            .skip(&mut channel.transport, &mut channel.out.sequence, left)?;
+        channel.error(error);
+        channel.send()?;
         Err(End::Gone)
     }
 

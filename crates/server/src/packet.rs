@@ -17,6 +17,8 @@ use std::io::{self, Read};
 pub const PIECE_LEN_MAX: usize = 0xff_ffff;
 pub const HEADER_LEN: usize = 4;
 const INPUT_LEN: usize = 16 << 10;
+/// So many bytes of a payload that is not taken are read, so that its sender gets to read why: as many as any client sends.
+const SKIPPED_LEN_MAX: usize = 1 << 30;
 /// Buffers that a large packet has made larger than this are given back: each of hundreds of idle clients could keep as much.
 const KEPT_LEN_MAX: usize = 128 << 10;
 
@@ -29,16 +31,31 @@ pub enum ReadError {
     Idle,
     /// The peer stopped, or closed, in the middle of a packet.
     Truncated,
-    /// Larger than is allowed. Holds what remains of it on the wire, if the end of it is known.
-    TooLarge {
-        remaining: u64,
-    },
-    /// There is no memory for it. Holds what remains of it on the wire.
-    NoMemory {
-        remaining: u64,
-    },
+    /// Larger than is allowed.
+    TooLarge(Remainder),
+    /// There is no memory for it.
+    NoMemory(Remainder),
     OutOfOrder,
     Io(io::Error),
+}
+
+/// What is still to come of a payload that is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remainder {
+    /// The bytes of the piece at hand that have not been handed out.
+    piece_len: usize,
+    /// Another piece follows.
+    continues: bool,
+}
+
+impl Remainder {
+    /// Of a piece of which so many bytes have not been handed out.
+    fn of_piece(len: usize, left: usize) -> Remainder {
+        Remainder {
+            piece_len: left,
+            continues: len == PIECE_LEN_MAX,
+        }
+    }
 }
 
 /// Makes room for so many bytes more; false if the session may not hold them, or the system has none.
@@ -119,20 +136,38 @@ impl Input {
         taken
     }
 
-    /// Reads and forgets what is left of a packet that is too large, so that its sender gets to read why.
-    pub fn skip(&mut self, source: &mut impl Source, remaining: u64) -> Result<(), ReadError> {
-        let mut remaining = remaining.saturating_sub((self.end - self.start) as u64);
-        (self.start, self.end) = (0, 0);
-        source.expect_rest().map_err(ReadError::Io)?;
-        while remaining > 0 {
-            match source.read(&mut self.buffer) {
-                Ok(0) => return Err(ReadError::Truncated),
-                Ok(n) => remaining = remaining.saturating_sub(n as u64),
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(ReadError::Io(e)),
+    /// Reads and forgets what is left of a payload that is not taken, so that its sender gets to read why. `sequence` becomes the number
+    /// of the packet after it.
+    pub fn skip(
+        &mut self,
+        source: &mut impl Source,
+        sequence: &mut u8,
+        mut left: Remainder,
+    ) -> Result<(), ReadError> {
+        let mut skipped = 0;
+        loop {
+            while left.piece_len > 0 {
+                if self.start == self.end {
+                    (self.start, self.end) = (0, 0);
+                    self.fill(source, 1, false)?;
+                }
+                let len = left.piece_len.min(self.end - self.start);
+                self.start += len;
+                left.piece_len -= len;
+                skipped += len;
             }
+            if !left.continues || skipped >= SKIPPED_LEN_MAX {
+                return Ok(());
+            }
+            while self.end - self.start < HEADER_LEN {
+                self.fill(source, HEADER_LEN, false)?;
+            }
+            let header = &self.buffer[self.start..self.start + HEADER_LEN];
+            let len = header_len(header);
+            *sequence = header[3].wrapping_add(1);
+            self.start += HEADER_LEN;
+            left = Remainder::of_piece(len, len);
         }
-        Ok(())
     }
 
     #[cold]
@@ -149,7 +184,7 @@ impl Input {
             let payload = self.piece(source, len)?;
             if !grows(&mut self.assembled, len) {
                 self.assembled = Vec::new();
-                return Err(ReadError::NoMemory { remaining: 0 });
+                return Err(ReadError::NoMemory(Remainder::of_piece(len, 0)));
             }
             self.assembled.extend_from_slice(&self.buffer[payload]);
             if len < PIECE_LEN_MAX {
@@ -186,9 +221,7 @@ impl Input {
         *sequence = sequence.wrapping_add(1);
         self.start += HEADER_LEN;
         if len > len_max {
-            return Err(ReadError::TooLarge {
-                remaining: len as u64,
-            });
+            return Err(ReadError::TooLarge(Remainder::of_piece(len, len)));
         }
         Ok(len)
     }
@@ -215,9 +248,7 @@ impl Input {
             let grown = (self.buffer.len() * 2).min(wanted.max(INPUT_LEN));
             let grown = grown.max(self.end + 1);
             if !grows(&mut self.buffer, grown - self.end) {
-                return Err(ReadError::NoMemory {
-                    remaining: wanted as u64,
-                });
+                return Err(ReadError::NoMemory(Remainder::of_piece(wanted, wanted)));
             }
             self.buffer.resize(grown, 0);
         }
@@ -532,10 +563,10 @@ mod tests {
     fn limits_and_numbers_are_checked() {
         let (mut input, mut sequence) = (Input::new(), 0);
         let mut source = Drip::new(written(&[&[7; 100], b"next"]), usize::MAX);
-        let Err(ReadError::TooLarge { remaining }) = input.packet(&mut source, &mut sequence, 99) else {
+        let Err(ReadError::TooLarge(left)) = input.packet(&mut source, &mut sequence, 99) else {
             panic!("a packet beyond the limit");
         };
-        assert_eq!(remaining, 100);
+        assert_eq!(left, Remainder::of_piece(100, 100));
 
         let mut source = Drip::new(vec![1, 0, 0, 3, 9], usize::MAX);
         let (mut input, mut sequence) = (Input::new(), 0);
@@ -550,6 +581,38 @@ mod tests {
             input.packet(&mut source, &mut sequence, 99),
             Err(ReadError::Truncated)
         ));
+    }
+
+    #[test]
+    fn what_is_not_taken_is_skipped_to_its_end() {
+        for len in [
+            100,
+            PIECE_LEN_MAX - 1,
+            PIECE_LEN_MAX,
+            PIECE_LEN_MAX + 100,
+            3 * PIECE_LEN_MAX,
+        ] {
+            for len_max in [10, PIECE_LEN_MAX, 2 * PIECE_LEN_MAX] {
+                let bytes = written(&[&vec![7; len], b"next"]);
+                let mut source = Drip::new(bytes, 1 << 20);
+                let (mut input, mut sequence) = (Input::new(), 0);
+                let left = match input.packet(&mut source, &mut sequence, len_max) {
+                    Ok(payload) => {
+                        assert!(payload.len() == len && len <= len_max);
+                        continue;
+                    }
+                    Err(ReadError::TooLarge(left)) => left,
+                    Err(other) => panic!("{other:?}"),
+                };
+                input.skip(&mut source, &mut sequence, left).unwrap();
+                assert_eq!(sequence as usize, len / PIECE_LEN_MAX + 1);
+                assert_eq!(
+                    input.packet(&mut source, &mut sequence, 10).unwrap(),
+                    b"next",
+                    "{len} {len_max}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@
 //! - [`histogram`]: how the values of a column are spread.
 //! - [`accounts`]: accounts and their privileges. [`variables`]: the registry of system variables, their values.
 //! - [`ddl`]: changes of definitions and accounts. [`show`], [`information_schema`]: what there is, as rows.
+//! - [`network`]: which clients are one host for what is limited by host.
 //! - [`statements`]: what statements did, by digest, session and account; [`spans`]: statements for OpenTelemetry.
 //! - [`monitor`]: holders of locks and their waiters, for people to read; deadlocks; how much of the past is kept.
 
@@ -43,6 +44,7 @@ pub mod histogram;
 pub mod information_schema;
 pub mod mdl;
 pub mod monitor;
+pub mod network;
 pub mod show;
 pub mod spans;
 pub mod statements;

@@ -6,6 +6,7 @@
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use tidemark_sql::network::limited_as;
 
 const WINDOW: Duration = Duration::from_secs(1);
 /// So many hosts are told of by name when a second is over; the others are summed.
@@ -81,6 +82,7 @@ impl ClientLog {
         };
         let window = &mut *state;
         window.since.get_or_insert(now);
+        let host = &*limited_as(host);
         let host = match window.hosts.len() < HOSTS_MAX || window.hosts.contains_key(host) {
             true => host,
             false => "other hosts",

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tidemark_sql::SqlError;
+use tidemark_sql::network::limited_as;
 
 /// The listener through which a client connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +179,7 @@ impl Gate {
         limits: GateLimits,
     ) -> Result<ConnectionSlot, SqlError> {
         let login = (Instant::now() + limits.login_time, connection_id);
+        let host = &*limited_as(host);
         let mut state = self.state.lock();
         let full =
             state.ordinary.established > limits.connections || state.has_too_many_threads(host, limits);
@@ -393,6 +395,24 @@ mod tests {
         };
         let honest = from("honest", 1);
         let many: Vec<_> = (2..9).map(|id| from("attacker", id)).collect();
+        assert!(!is_closed(&honest.1));
+        assert_eq!(many.iter().filter(|(_, client)| !is_closed(client)).count(), 2);
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_host() {
+        let gate = Arc::new(Gate::default());
+        let from = |host: &str, id| {
+            let (socket, client) = pair();
+            (
+                gate.admit(&socket, (host, id), Interface::Ordinary, LIMITS),
+                client,
+            )
+        };
+        let honest = from("2001:db8:0:1::1", 1);
+        let many: Vec<_> = (2..9)
+            .map(|id| from(&format!("2001:db8:0:2::{id}"), id))
+            .collect();
         assert!(!is_closed(&honest.1));
         assert_eq!(many.iter().filter(|(_, client)| !is_closed(client)).count(), 2);
     }

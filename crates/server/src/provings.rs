@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
+use tidemark_sql::network::limited_as;
 
 /// How often a login that waits looks whether it is over.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -73,7 +74,7 @@ impl Provings {
         {
             let mut state = self.state.lock();
             state.waiting.push(Waiter {
-                host: host.into(),
+                host: (&*limited_as(host)).into(),
                 thread: thread::current(),
                 granted: Arc::clone(&granted),
             });
@@ -100,7 +101,7 @@ impl Provings {
 
     /// A password from this host was right.
     pub fn succeeded(&self, host: &str) {
-        self.state.lock().taken.remove(host);
+        self.state.lock().taken.remove(&*limited_as(host));
     }
 }
 

@@ -8,6 +8,7 @@ mod plan;
 mod session;
 
 pub use tidemark_database::accounts;
+pub use tidemark_database::network;
 use tidemark_database::{
     context, ddl, dictionary, histogram, information_schema, mdl, monitor, show, spans, statements, variables,
 };

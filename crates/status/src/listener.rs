@@ -175,7 +175,33 @@ fn converse(place: &Place, stream: &TcpStream, peer: IpAddr) {
             response::send(stream, &Response::text(status, why), false)
         }
     };
-    if let Err(e) = answered {
+    // It is answered, and keeps nobody from being answered.
+    let ended = answered.and_then(|()| response::linger(stream));
+    if let Err(e) = ended {
         log::debug!("a connection to the status page: {e}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    #[test]
+    fn clients_that_keep_an_answered_connection_open_keep_nobody_from_an_answer() {
+        let server = StatusServer::start("127.0.0.1", 0).unwrap();
+        let address = server.address().unwrap();
+        let ask = |_| {
+            let mut client = TcpStream::connect(address).unwrap();
+            client
+                .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                .unwrap();
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).unwrap();
+            assert!(answer.contains("the server is starting or stopping"), "{answer}");
+            client
+        };
+        let open: Vec<TcpStream> = (0..150).map(ask).collect();
+        drop((server, open));
     }
 }

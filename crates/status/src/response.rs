@@ -81,7 +81,7 @@ pub fn head(status: u16, content_type: &str) -> String {
     )
 }
 
-/// Sends the answer and ends the connection. HEAD gets everything but the body.
+/// Sends the answer. HEAD gets everything but the body.
 pub fn send(mut stream: &TcpStream, response: &Response, is_head: bool) -> io::Result<()> {
     let mut bytes = head(response.status, response.content_type);
     if let Some((name, value)) = response.header {
@@ -101,10 +101,12 @@ pub fn send(mut stream: &TcpStream, response: &Response, is_head: bool) -> io::R
         }
         stream.write_all(piece)?;
     }
-    linger(stream)
+    Ok(())
 }
 
-fn linger(mut stream: &TcpStream) -> io::Result<()> {
+/// Ends the connection once its client has read the answer: closed before, with something of the client's unread, it would be reset, and the
+/// answer lost.
+pub fn linger(mut stream: &TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
     let deadline = Instant::now() + LINGER;
     let mut block = [0u8; 4096];

@@ -1,7 +1,8 @@
 //! What the connections share: the database once it is open, whether it is ready, and how many connections there are.
 //!
 //! Clients that are silent keep nobody out: a new connection ends the oldest of the host that has most of those whose request has not
-//! been read. A request is read as soon as it comes, so that one who asks at once is answered however many there are who do not.
+//! been read, or that do not close after their answer. A request is read as soon as it comes, so that one who asks at once is answered
+//! however many there are who do not.
 
 use crate::hub::Hub;
 use parking_lot::{Condvar, Mutex};
@@ -11,25 +12,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tidemark_database::Database;
+use tidemark_database::network::host_of;
 
 /// So many clients may be without an answer. One more ends the oldest of the host that has most of them.
-const READING_MAX: usize = 64;
+const WAITING_MAX: usize = 64;
 /// So many are answered at once, but for `/health` and `/ready`, for which there is always room.
 const ANSWERING_MAX: usize = 64;
 /// So many threads there may be. The threads of connections that were ended go by themselves, a little later.
-const THREADS_MAX: usize = 4 * READING_MAX;
+const THREADS_MAX: usize = 4 * WAITING_MAX;
 
 /// The connections there are.
 #[derive(Default)]
 struct Connections {
     threads: usize,
     last: u64,
-    /// Those whose request has not been read, or that ask for `/health` or `/ready`; by their age.
-    reading: BTreeMap<u64, Reading>,
+    /// Those whose request has not been read, that ask for `/health` or `/ready`, or that have their answer; by their age.
+    waiting: BTreeMap<u64, Client>,
     answering: usize,
 }
 
-struct Reading {
+#[derive(Clone)]
+struct Client {
     host: IpAddr,
     stream: Arc<TcpStream>,
 }
@@ -38,8 +41,8 @@ impl Connections {
     /// The oldest connection of the host that has most of them.
     fn to_end(&self) -> Option<u64> {
         let mut of_hosts = HashMap::<IpAddr, (usize, u64)>::new();
-        for (number, reading) in &self.reading {
-            of_hosts.entry(reading.host).or_insert((0, *number)).0 += 1;
+        for (number, client) in &self.waiting {
+            of_hosts.entry(client.host).or_insert((0, *number)).0 += 1;
         }
         let most = of_hosts.into_values().max_by_key(|(count, _)| *count);
         most.map(|(_, oldest)| oldest)
@@ -99,9 +102,9 @@ impl Shared {
     pub fn admit(self: &Arc<Shared>, stream: Arc<TcpStream>, host: IpAddr, wait: Duration) -> Option<Place> {
         let deadline = Instant::now() + wait;
         let mut connections = self.connections.lock();
-        while connections.reading.len() >= READING_MAX
+        while connections.waiting.len() >= WAITING_MAX
             && let Some(oldest) = connections.to_end()
-            && let Some(ended) = connections.reading.remove(&oldest)
+            && let Some(ended) = connections.waiting.remove(&oldest)
         {
             // It is gone already if that fails.
             let _ = ended.stream.shutdown(Shutdown::Both);
@@ -114,10 +117,15 @@ impl Shared {
         connections.threads += 1;
         connections.last += 1;
         let number = connections.last;
-        connections.reading.insert(number, Reading { host, stream });
+        let client = Client {
+            host: host_of(host),
+            stream,
+        };
+        connections.waiting.insert(number, client.clone());
         Some(Place {
             shared: Arc::clone(self),
             number,
+            client,
         })
     }
 
@@ -133,10 +141,11 @@ impl Shared {
 pub struct Place {
     shared: Arc<Shared>,
     number: u64,
+    client: Client,
 }
 
-/// The right to be answered.
-pub struct Answering<'a>(&'a Shared);
+/// The right to be answered; given back when it is dropped, and another connection may end this one again.
+pub struct Answering<'a>(&'a Place);
 
 impl Place {
     /// What the connection shares with the others.
@@ -150,22 +159,24 @@ impl Place {
         if connections.answering >= ANSWERING_MAX {
             return None;
         }
-        connections.reading.remove(&self.number);
+        connections.waiting.remove(&self.number);
         connections.answering += 1;
-        Some(Answering(&self.shared))
+        Some(Answering(self))
     }
 }
 
 impl Drop for Answering<'_> {
     fn drop(&mut self) {
-        self.0.connections.lock().answering -= 1;
+        let mut connections = self.0.shared.connections.lock();
+        connections.answering -= 1;
+        connections.waiting.insert(self.0.number, self.0.client.clone());
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let mut connections = self.shared.connections.lock();
-        connections.reading.remove(&self.number);
+        connections.waiting.remove(&self.number);
         connections.threads -= 1;
         drop(connections);
         self.shared.left.notify_all();
@@ -208,13 +219,13 @@ mod tests {
         let (honest, kept) = clients.connect(&shared, [10, 0, 0, 1]);
         let answered = clients.connect(&shared, [10, 0, 0, 2]);
         let answering = answered.0.answer().unwrap();
-        let silent: Vec<_> = (0..2 * READING_MAX)
+        let silent: Vec<_> = (0..2 * WAITING_MAX)
             .map(|_| clients.connect(&shared, [10, 0, 0, 2]))
             .collect();
         assert!(is_open(&kept) && is_open(&answered.1));
         let open = silent.iter().filter(|(_, client)| is_open(client)).count();
-        assert!(open < READING_MAX && is_open(&silent.last().unwrap().1), "{open}");
-        assert_eq!(shared.connections.lock().reading.len(), READING_MAX);
+        assert!(open < WAITING_MAX && is_open(&silent.last().unwrap().1), "{open}");
+        assert_eq!(shared.connections.lock().waiting.len(), WAITING_MAX);
         drop(answering);
         drop((honest, answered, silent));
         shared.wait_until_left(WAIT);

@@ -11,6 +11,7 @@ use crate::logger::{self, Format};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use std::io::{self, IsTerminal, Write};
+use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidemark_engine::disk::claim::claim;
@@ -198,14 +199,32 @@ fn status_page(options: &Options) -> Result<Option<StatusServer>, String> {
     if port == 0 {
         return Ok(None);
     }
-    if options.get_or_default("port") == Some(port.to_string()) {
+    let address = text("status_address");
+    let listens = text("skip_networking") != "ON";
+    if listens && text("port") == port.to_string() && is_shared(&text("bind_address"), &address) {
         return Err(format!("port and status_port are both {port}"));
     }
-    let page = StatusServer::start(&text("status_address"), port).map_err(|e| e.to_string())?;
+    let page = StatusServer::start(&address, port).map_err(|e| e.to_string())?;
     if text("skip_grant_tables") == "ON" && !page.is_local() {
         return Err("skip_grant_tables knows no accounts, so the status page can be on this machine only: --status-address=127.0.0.1".to_owned());
     }
     Ok(Some(page))
+}
+
+/// Returns true if one of several addresses to listen on, separated by commas, and another cannot have the same port.
+fn is_shared(bind_address: &str, other: &str) -> bool {
+    let address = |name: &str| match name.trim() {
+        "" => None,
+        "*" => Some(IpAddr::from(Ipv6Addr::UNSPECIFIED)),
+        name => Some((name, 0).to_socket_addrs().ok()?.next()?.ip().to_canonical()),
+    };
+    // Every address of IPv6 is every one of IPv4 too.
+    let takes = |a: IpAddr, b: IpAddr| a.is_unspecified() && (a.is_ipv6() || b.is_ipv4());
+    let Some(other) = address(other) else {
+        return false;
+    };
+    let mut listened = bind_address.split(',').filter_map(address);
+    listened.any(|own| own == other || takes(own, other) || takes(other, own))
 }
 
 /// `log_error`: a file's name; `stderr` for none. A file in the data directory is there only once that is known to be ours.
@@ -361,4 +380,28 @@ fn say_hello(server: &Server, listening: &ServerOptions, status: Option<&StatusS
     text += "Stop with Ctrl-C or SIGTERM.\n";
     let mut out = io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_shared_by_addresses_of_which_one_takes_the_other() {
+        for (bind_address, other, shared) in [
+            ("*", "127.0.0.1", true),
+            ("*", "::1", true),
+            ("::", "10.0.0.1", true),
+            ("0.0.0.0", "127.0.0.1", true),
+            ("0.0.0.0", "::1", false),
+            ("127.0.0.1", "127.0.0.1", true),
+            ("127.0.0.1", "127.0.0.2", false),
+            ("127.0.0.1", "0.0.0.0", true),
+            ("127.0.0.1, 127.0.0.2", "127.0.0.2", true),
+            ("127.0.0.1,::1", "127.0.0.2", false),
+            ("", "127.0.0.1", false),
+        ] {
+            assert_eq!(is_shared(bind_address, other), shared, "{bind_address} {other}");
+        }
+    }
 }

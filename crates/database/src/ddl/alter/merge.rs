@@ -31,28 +31,58 @@ struct Pending<'a> {
 }
 
 impl<'a> Pending<'a> {
-    /// The first action that is not used and about which `is` is true.
-    fn take(&mut self, is: impl Fn(&AlterAction) -> bool) -> Option<(usize, &'a AlterAction)> {
-        let at = (0..self.actions.len()).find(|at| !self.used[*at] && is(&self.actions[*at]))?;
-        self.used[at] = true;
-        Some((at, &self.actions[at]))
+    /// The first action that is not used and of which `of` finds something.
+    fn take<T>(&mut self, of: impl Fn(&'a AlterAction) -> Option<T>) -> Option<(usize, T)> {
+        let mut unused = self.actions.iter().enumerate().filter(|(at, _)| !self.used[*at]);
+        let found = unused.find_map(|(at, action)| Some((at, of(action)?)));
+        if let Some((at, _)) = found {
+            self.used[at] = true;
+        }
+        found
     }
 }
 
-/// The name of the old column that an action gives another definition.
-fn changed_name(action: &AlterAction) -> Option<&str> {
+/// Another definition of an old column.
+struct Change<'a> {
+    old: &'a str,
+    column: &'a ast::ColumnDef,
+    position: Option<&'a ColumnPosition>,
+}
+
+/// The old column that an action gives another definition.
+fn changed(action: &AlterAction) -> Option<Change<'_>> {
     match action {
-        AlterAction::ModifyColumn { column, .. } => Some(&column.name),
-        AlterAction::ChangeColumn { old, .. } => Some(old),
+        AlterAction::ModifyColumn { column, position } => Some(Change {
+            old: &column.name,
+            column,
+            position: position.as_ref(),
+        }),
+        AlterAction::ChangeColumn {
+            old,
+            column,
+            position,
+        } => Some(Change {
+            old,
+            column,
+            position: position.as_ref(),
+        }),
         _ => None,
     }
 }
 
-/// The name of the old column that an action changes in part.
-fn touched_name(action: &AlterAction) -> Option<&str> {
+/// What an action changes of an old column that keeps its definition.
+enum Touch<'a> {
+    Name(&'a str),
+    Default(Option<&'a ast::DefaultValue>),
+    Visibility(bool),
+}
+
+/// The old column that an action changes in part, and what of it.
+fn touched(action: &AlterAction) -> Option<(&str, Touch<'_>)> {
     match action {
-        AlterAction::RenameColumn { old, .. } => Some(old),
-        AlterAction::SetDefault { column, .. } | AlterAction::ShowColumn { column, .. } => Some(column),
+        AlterAction::RenameColumn { old, new } => Some((old, Touch::Name(new))),
+        AlterAction::SetDefault { column, default } => Some((column, Touch::Default(default.as_ref()))),
+        AlterAction::ShowColumn { column, visible } => Some((column, Touch::Visibility(*visible))),
         _ => None,
     }
 }
@@ -64,12 +94,11 @@ fn dropped_name(action: &AlterAction) -> Option<&str> {
     }
 }
 
+/// The definition that an action gives a column, and where that is to stand.
 fn definition(action: &AlterAction) -> Option<(&ast::ColumnDef, Option<&ColumnPosition>)> {
     match action {
         AlterAction::AddColumn { column, position } => Some((column, Some(position))),
-        AlterAction::ModifyColumn { column, position }
-        | AlterAction::ChangeColumn { column, position, .. } => Some((column, position.as_ref())),
-        _ => None,
+        _ => changed(action).map(|change| (change.column, change.position)),
     }
 }
 
@@ -91,18 +120,17 @@ impl DdlContext<'_> {
             if column.is_key_part() {
                 continue;
             }
-            let is_it = |name: Option<&str>| name.is_some_and(|name| names_equal(name, &column.name));
-            if pending.take(|action| is_it(dropped_name(action))).is_some() {
+            let is_it = |name: &str| names_equal(name, &column.name);
+            let drops = |action| dropped_name(action).filter(|name| is_it(name));
+            let changes = |action| changed(action).filter(|change| is_it(change.old));
+            if pending.take(drops).is_some() {
                 self.drop_column(draft, at, actions)?;
-            } else if let Some((action, written)) = pending.take(|action| is_it(changed_name(action))) {
-                let Some((written, position)) = definition(written) else {
-                    continue;
-                };
-                if !names_equal(&written.name, &column.name) {
+            } else if let Some((action, change)) = pending.take(changes) {
+                if !names_equal(&change.column.name, &column.name) {
                     hold(draft, &column.name, actions)?;
                 }
-                let field = self.changed(draft, at, written)?;
-                match position {
+                let field = self.changed(draft, at, change.column)?;
+                match change.position {
                     None => fields.push(field),
                     Some(_) => placeless[action] = Some(field),
                 }
@@ -112,7 +140,9 @@ impl DdlContext<'_> {
         }
         self.place_columns(draft, &mut fields, &mut pending, placeless, old)?;
         let mut actions = actions.iter().zip(&pending.used);
-        if let Some(name) = actions.find_map(|(action, used)| touched_name(action).filter(|_| !used)) {
+        if let Some(name) =
+            actions.find_map(|(action, used)| touched(action).map(|(name, _)| name).filter(|_| !used))
+        {
             return Err(unknown_column_in(name, &draft.name));
         }
         settle(draft, fields, &pending)
@@ -137,12 +167,11 @@ impl DdlContext<'_> {
     ) -> Result<Field> {
         let mut def = draft.columns[at].clone();
         let name = def.name.clone();
-        let is_it =
-            |action: &AlterAction| touched_name(action).is_some_and(|other| names_equal(other, &name));
+        let touches = |action| touched(action).filter(|(other, _)| names_equal(other, &name));
         // One of them: a second finds no column.
-        if let Some((_, action)) = pending.take(is_it) {
-            match action {
-                AlterAction::RenameColumn { new, .. } => {
+        if let Some((_, (_, touch))) = pending.take(touches) {
+            match touch {
+                Touch::Name(new) => {
                     column::check_identifier(new)?;
                     if new.is_empty() || new.ends_with(' ') || column::is_reserved(new) {
                         return Err(column::wrong_name(new));
@@ -151,11 +180,10 @@ impl DdlContext<'_> {
                         true => hold_expressions(draft, &name, actions)?,
                         false => hold(draft, &name, actions)?,
                     }
-                    def.name.clone_from(new);
+                    def.name = new.to_owned();
                 }
-                AlterAction::SetDefault { default, .. } => self.set_default(&mut def, default.as_ref())?,
-                AlterAction::ShowColumn { visible, .. } => def.invisible = !visible,
-                _ => {}
+                Touch::Default(default) => self.set_default(&mut def, default)?,
+                Touch::Visibility(visible) => def.invisible = !visible,
             }
         }
         Ok(Field {
@@ -190,10 +218,10 @@ impl DdlContext<'_> {
             let Some((written, position)) = definition(action) else {
                 continue;
             };
-            let field = match (placeless[at].take(), changed_name(action)) {
+            let field = match (placeless[at].take(), changed(action)) {
                 (Some(field), _) => field,
                 (None, Some(_)) if pending.used[at] => continue,
-                (None, Some(name)) => return Err(unknown_column_in(name, &old.name)),
+                (None, Some(change)) => return Err(unknown_column_in(change.old, &old.name)),
                 (None, None) => {
                     if let Some(written) = &written.default {
                         default::refuse_unsafe(&written.expr)?;
@@ -230,7 +258,7 @@ fn hold_expressions(draft: &Draft, name: &str, actions: &[AlterAction]) -> Resul
     let goes = |column: &ColumnDef| {
         let mut names = actions
             .iter()
-            .filter_map(|action| dropped_name(action).or_else(|| changed_name(action)));
+            .filter_map(|action| dropped_name(action).or_else(|| Some(changed(action)?.old)));
         names.any(|other| names_equal(other, &column.name))
     };
     let columns = draft.columns.iter().filter(|column| !goes(column));

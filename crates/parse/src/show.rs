@@ -108,13 +108,10 @@ impl Parser<'_> {
             },
             "ENGINES" => ShowKind::Engines,
             "STORAGE" if self.accept("ENGINES") => ShowKind::Engines,
-            "ENGINE" => {
-                let engine = self.any_name()?.to_ascii_uppercase();
-                ShowKind::EngineStatus {
-                    engine,
-                    what: self.word_upper()?,
-                }
-            }
+            "ENGINE" => ShowKind::EngineStatus {
+                engine: self.any_name()?,
+                what: self.word_upper()?,
+            },
             "CHARSET" => ShowKind::Charset,
             "CHARACTER" if self.accept("SET") => ShowKind::Charset,
             "CHAR" if self.accept("SET") => ShowKind::Charset,

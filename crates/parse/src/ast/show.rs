@@ -143,7 +143,7 @@ pub enum ShowKind {
     Engines,
     /// `SHOW ENGINE name STATUS` and the like.
     EngineStatus {
-        /// The engine's name, upper-cased.
+        /// The engine's name as it is written.
         engine: String,
         /// The word behind it, upper-cased: `STATUS`, `MUTEX`, …
         what: String,

@@ -452,6 +452,8 @@ impl Parser<'_> {
             return Ok(match word.to_ascii_uppercase().as_str() {
                 "DEFAULT" => Expr::Default(None),
                 "NULL" => Expr::Literal(Literal::Null),
+                "TRUE" => Expr::Literal(Literal::Bool(true)),
+                "FALSE" => Expr::Literal(Literal::Bool(false)),
                 _ => Expr::str(&word),
             });
         }

@@ -101,6 +101,8 @@ impl Setting {
             }
             // An option without a value switches something on.
             Kind::Bool if text.is_empty() => Value::Int(1),
+            Kind::Bool if is_one_of(text, &["TRUE", "YES"]) => Value::Int(1),
+            Kind::Bool if is_one_of(text, &["FALSE", "NO"]) => Value::Int(0),
             Kind::Bool | Kind::Enum(_) if text.parse::<u64>().is_ok() => {
                 Value::UInt(text.parse().unwrap_or(0))
             }
@@ -134,16 +136,18 @@ impl Setting {
             Value::UInt(v) => Some(*v as i128),
             _ => None,
         };
+        let is_fraction = matches!(value, Value::Double(_) | Value::Float(_) | Value::Decimal(_));
         let exact = |setting| Ok((setting, false));
         match def.kind {
             Kind::Bool => match (integer, value) {
                 (Some(0), _) => exact(Setting::Bool(false)),
                 (Some(1), _) => exact(Setting::Bool(true)),
                 (None, Value::Str(_)) => match text().to_ascii_uppercase().as_str() {
-                    "ON" | "TRUE" | "YES" => exact(Setting::Bool(true)),
-                    "OFF" | "FALSE" | "NO" => exact(Setting::Bool(false)),
+                    "ON" => exact(Setting::Bool(true)),
+                    "OFF" => exact(Setting::Bool(false)),
                     _ => Err(wrong_value()),
                 },
+                _ if is_fraction => Err(wrong_type()),
                 _ => Err(wrong_value()),
             },
             Kind::Uint { min, max } => {
@@ -169,6 +173,7 @@ impl Setting {
             Kind::Enum(names) => {
                 let found = match integer {
                     Some(n) => usize::try_from(n).ok().and_then(|n| names.get(n)),
+                    None if is_fraction => return Err(wrong_type()),
                     None if value.is_null() => None,
                     None => names.iter().find(|name| name.eq_ignore_ascii_case(&text())),
                 };
@@ -186,9 +191,7 @@ impl Setting {
                 let switched = match (integer, value) {
                     (Some(bits), _) => switches::of_bits(names, bits).ok_or_else(wrong_value)?,
                     (None, Value::Null) => return Err(wrong_value()),
-                    (None, Value::Double(_) | Value::Float(_) | Value::Decimal(_)) => {
-                        return Err(wrong_type());
-                    }
+                    _ if is_fraction => return Err(wrong_type()),
                     (None, _) => return exact(Setting::switched(def, names, def.default, &text())?),
                 };
                 exact(Setting::text(switched))
@@ -250,6 +253,7 @@ impl Setting {
                     exact(Setting::text(SqlMode(bits).to_string()))
                 }
                 (None, Value::Str(_)) => exact(Setting::text(SqlMode::parse(&text())?.to_string())),
+                _ if is_fraction => Err(wrong_type()),
                 _ => Err(wrong_value()),
             },
             Kind::TimeZone => match value {
@@ -309,6 +313,10 @@ pub fn check_settable(def: &Def, global: bool) -> Result<()> {
         )),
         _ => Ok(()),
     }
+}
+
+fn is_one_of(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
 #[cfg(test)]

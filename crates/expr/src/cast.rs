@@ -3,7 +3,9 @@
 use super::arith::clamp_decimal;
 use super::env::Env;
 use std::borrow::Cow;
-use tidemark_types::convert::{clamp_int, excerpt, integer_prefix, refused_by_mode};
+use tidemark_types::convert::{
+    clamp_int, excerpt, format_double_fixed, format_float_fixed, integer_prefix, refused_by_mode,
+};
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::temporal::parse;
 use tidemark_types::{SqlMode, SqlType, Time, TypeKind, Val};
@@ -240,10 +242,10 @@ pub fn display<'a>(value: Val<'a>, ty: &SqlType) -> Cow<'a, [u8]> {
             Cow::Owned(format!("{v:0width$}").into_bytes())
         }
         Val::Double(v) if ty.is_float() && ty.scale != SqlType::NOT_FIXED => {
-            Cow::Owned(format!("{v:.*}", ty.scale as usize).into_bytes())
+            Cow::Owned(format_double_fixed(*v, ty.scale).into_bytes())
         }
         Val::Float(v) if ty.is_float() && ty.scale != SqlType::NOT_FIXED => {
-            Cow::Owned(format!("{v:.*}", ty.scale as usize).into_bytes())
+            Cow::Owned(format_float_fixed(*v, ty.scale).into_bytes())
         }
         _ => value.into_text(),
     }

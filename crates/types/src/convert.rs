@@ -547,11 +547,27 @@ fn significant(scientific: &str) -> usize {
 pub fn format_double_fixed(value: f64, scale: u8) -> String {
     match scale {
         SqlType::NOT_FIXED.. => format_double(value),
-        _ => format!("{value:.*}", scale as usize),
+        _ => with_places(value, scale as usize),
     }
 }
 
-/// The same of FLOAT(M, D).
+/// A double with this many digits behind the point. Beyond the shortest digits that read back the same there are zeros.
+pub fn with_places(value: f64, places: usize) -> String {
+    let mut shortest = format!("{value}");
+    let (point, known) = match shortest.find('.') {
+        Some(at) => ("", shortest.len() - at - 1),
+        None if places > 0 => (".", 0),
+        None => ("", 0),
+    };
+    if known > places || !value.is_finite() {
+        return format!("{value:.places$}");
+    }
+    shortest.push_str(point);
+    shortest.extend(std::iter::repeat_n('0', places - known));
+    shortest
+}
+
+/// [`format_double_fixed`] of a value of FLOAT(M, D).
 pub fn format_float_fixed(value: f32, scale: u8) -> String {
     match scale {
         SqlType::NOT_FIXED.. => format_float(value),

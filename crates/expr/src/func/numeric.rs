@@ -9,7 +9,7 @@ use crate::infer::{decimal_shape, number_kind};
 use crate::node::NumKind;
 use std::collections::hash_map::Entry;
 use tidemark_types::Decimal;
-use tidemark_types::convert::clamp_int;
+use tidemark_types::convert::{clamp_int, with_places};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("abs", (1, 1), absolute_type, abs),
@@ -480,14 +480,11 @@ fn format<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<V
         }
         other => {
             let x = other.to_f64(ctx.env)?;
-            format!(
-                "{:.places$}",
-                if places < 16 {
-                    round_double(x, places as i32, true)
-                } else {
-                    x
-                }
-            )
+            let rounded = match places {
+                0..16 => round_double(x, places as i32, true),
+                _ => x,
+            };
+            with_places(rounded, places)
         }
     };
     let style = match args.get(2) {

@@ -13,6 +13,7 @@ Each seed makes tables of random types with random indexes, and asks about rando
 - *Joins.* A join is the product of its tables with ON in WHERE; a left join is that and the rows with NOT EXISTS.
   `IN (SELECT …)` is EXISTS with the comparison inside.
 - *Windows and totals.* What a window function says is what a join of numbered rows says, and ROLLUP adds the groups of fewer keys.
+- *Rules.* The answer is the same with each of the rules off that make other queries of queries, and with all off.
 - *Other ways.* The answer is the same without an index, with each index forced, and with buffers so small that
   everything is put aside.
 
@@ -39,6 +40,10 @@ from expressions import Expressions  # noqa: E402
 from tables import Table  # noqa: E402
 
 TINY = "SET SESSION sort_buffer_size = 32768, join_buffer_size = 128, tmp_table_size = 1024"
+# The rules that make other queries of queries, each off in turn, and all.
+RULES = ["derived_merge", "derived_condition_pushdown", "semijoin"]
+WITHOUT = [f"SET SESSION optimizer_switch = '{rule}=off'" for rule in RULES] + ["SET SESSION optimizer_switch = '" + ",".join(f"{rule}=off" for rule in RULES) + "'"]
+WITH = "SET SESSION optimizer_switch = DEFAULT"
 ROOMY = "SET SESSION sort_buffer_size = 262144, join_buffer_size = 262144, tmp_table_size = 16777216"
 # What must never be answered: unknown error, connections that are gone.
 NEVER = {1105, 2006, 2013, 2014, 2055}
@@ -107,7 +112,7 @@ class Questions:
         self.chance, self.asker, self.database = random.Random(seed), asker, database
         self.tables = [Table.drawn(self.chance, f"t{n}") for n in range(2)]
         self.kinds = [self.parts, self.parts, self.counted, self.counted, self.aggregates, self.distinct, self.grouped, self.having,
-                      self.joined, self.left_joined, self.within, self.other_ways, self.other_ways, self.ordered, self.sets, self.derived, self.windows, self.totals]
+                      self.joined, self.left_joined, self.within, self.other_ways, self.other_ways, self.ordered, self.sets, self.derived, self.rewritten, self.rewritten, self.windows, self.totals]
 
     def start(self) -> list[str]:
         return [f"DROP DATABASE IF EXISTS {self.database}", f"CREATE DATABASE {self.database}", f"USE {self.database}", *(sql for table in self.tables for sql in table.statements())]
@@ -353,6 +358,33 @@ class Questions:
                                   f"WITH c AS (SELECT * FROM {one.name}) SELECT x.id FROM c x JOIN c w ON x.id = w.id WHERE {condition}",
                                   f"SELECT x.id FROM (SELECT * FROM {one.name} UNION ALL SELECT * FROM {one.name} WHERE id < 0) x WHERE {condition}"):
             for rows in answers[1:]:
+                self.same(rows, answers[0])
+
+    def rewritten(self) -> None:
+        """Queries in queries, with each of the rules off that make other queries of them, and all."""
+        one, two = self.tables
+        outer, inner = self.over(("x", one)), self.over(("y", two))
+        plain = [column for column in one.columns if column.kind != "j"]
+        column = self.chance.choice(plain)
+        other = self.chance.choice([of.name for of in two.columns if of.kind == column.kind] or ["id"])
+        operator = self.chance.choice(["=", "<=>", "<", ">=", "<>"])
+        on_key = self.chance.choice([f"k {operator} {self.constant(column)}", f"k IN ({self.constant(column)}, {self.constant(column)})", "k IS NULL", f"NOT (k = {self.constant(column)})",
+                                     f"k BETWEEN {self.constant(column)} AND {self.constant(column)}"])
+        within, around = inner.condition(1), outer.condition(1)
+        name = column.name
+        query = self.chance.choice([
+            f"SELECT n, i FROM (SELECT {name} AS k, COUNT(*) AS n, MIN(id) AS i FROM {one.name} GROUP BY {name}) g WHERE {on_key}",
+            f"SELECT i FROM (SELECT {name} AS k, id AS i, ROW_NUMBER() OVER (PARTITION BY {name} ORDER BY id) AS r FROM {one.name}) g WHERE {on_key} AND r < 3",
+            f"SELECT COUNT(*) FROM (SELECT DISTINCT {name} AS k, id % 3 AS i FROM {one.name}) g WHERE {on_key}",
+            f"SELECT i FROM (SELECT {name} AS k, id AS i FROM {one.name} x WHERE {around} UNION SELECT {name}, id + 1 FROM {one.name}) g WHERE {on_key}",
+            f"SELECT x.id FROM {one.name} x WHERE x.{name} IN (SELECT y.{other} FROM {two.name} y WHERE {within}) AND {around}",
+            f"SELECT x.id FROM {one.name} x WHERE EXISTS (SELECT 1 FROM {two.name} y WHERE y.{other} = x.{name} AND {within}) AND {around}",
+            f"SELECT x.id, g.i FROM {one.name} x LEFT JOIN (SELECT y.{other} AS k, y.id AS i FROM {two.name} y WHERE {within}) g ON g.k = x.{name} WHERE {around}",
+            f"SELECT x.id, g.i FROM (SELECT * FROM {one.name} x WHERE {around}) x JOIN (SELECT y.{other} AS k, y.id AS i, y.id + 1 AS j FROM {two.name} y) g ON g.k = x.{name} AND g.j > x.id",
+            f"SELECT x.id, (SELECT COUNT(*) FROM (SELECT y.id AS i, y.{other} AS k FROM {two.name} y WHERE {within}) g WHERE g.k = x.{name} AND g.i IN (SELECT id FROM {one.name})) FROM {one.name} x",
+        ])
+        if answers := self.all_of(query, *(sql for rule in WITHOUT for sql in (rule, query)), WITH):
+            for rows in answers[2::2]:
                 self.same(rows, answers[0])
 
     def windows(self) -> None:

@@ -1,5 +1,6 @@
-//! JSON documents: reading, writing in MySQL's normal form, changes at a path. Paths are in `path`, the order of documents in
-//! `order`, what they are as numbers in `convert`, as columns of JSON_TABLE in `column`, bytes in them in `opaque`, what the text does not tell in `marks`.
+//! JSON documents, and how they are written in MySQL's normal form. They are read in `reader` and changed in `edit`. Paths are in
+//! `path`, the order of documents in `order`, what they are as numbers in `convert`, as columns of JSON_TABLE in `column`, bytes
+//! in them in `opaque`, what the text does not tell in `marks`.
 //!
 //! A document is kept as text in its normal form: members of an object sorted by the length of their names, then by
 //! their bytes; of equal names the last counts; a space after commas and colons. Functions read it into a tree, change
@@ -8,11 +9,14 @@
 pub mod array;
 mod column;
 mod convert;
+mod edit;
 mod marks;
 mod opaque;
 mod order;
 mod path;
+mod reader;
 
+pub use edit::{PathEdit, change};
 pub use marks::shown_text;
 pub use path::{Index, PathStep, find, has_wildcard, is_identifier, parse_path};
 
@@ -91,39 +95,6 @@ impl JsonError {
 pub const DEPTH_MAX: usize = 100;
 
 impl Json {
-    /// Reads a document.
-    pub fn parse(text: &str) -> Result<Json, JsonError> {
-        Self::read(text, false)
-    }
-
-    fn read(text: &str, is_normal: bool) -> Result<Json, JsonError> {
-        let mut reader = Reader {
-            text: text.as_bytes(),
-            at: 0,
-            is_normal,
-        };
-        reader.spaces();
-        if reader.at == text.len() {
-            return Err(reader.error("The document is empty."));
-        }
-        let value = reader.value(0)?;
-        reader.spaces();
-        if reader.at < text.len() {
-            return Err(reader.error("The document root must not be followed by other values."));
-        }
-        Ok(value)
-    }
-
-    /// Reads the text of a [`Val::Json`](crate::Val::Json), which is a document. A number with digits that a double does not show is a
-    /// DECIMAL, without a mark.
-    pub fn of_text(text: &[u8]) -> Json {
-        let read = std::str::from_utf8(text)
-            .ok()
-            .and_then(|t| Json::read(t, true).ok());
-        // A document is kept in its normal form, so it can be read.
-        read.unwrap_or(Json::Null)
-    }
-
     /// An object of these members; the last of equal names counts.
     pub fn object(mut members: Vec<(String, Json)>) -> Json {
         let is_sorted = members.windows(2).all(|pair| {
@@ -339,263 +310,6 @@ fn of_names(members: BTreeMap<(usize, String), Json>) -> Json {
     Json::Object(members.collect())
 }
 
-struct Reader<'a> {
-    text: &'a [u8],
-    at: usize,
-    /// The text is in the normal form, in which a double never ends in a zero but that of `1.0`, and has at most
-    /// [`DOUBLE_DIGITS`](Reader::DOUBLE_DIGITS) digits.
-    is_normal: bool,
-}
-
-impl Reader<'_> {
-    /// A double is written with the fewest digits that tell it from others.
-    const DOUBLE_DIGITS: usize = 17;
-
-    /// Whether a number of the normal form, which has a point, is written otherwise than a double would be.
-    fn is_decimal(written: &str) -> bool {
-        let digits = written.trim_start_matches(['-', '0', '.']);
-        let count = digits.bytes().filter(u8::is_ascii_digit).count();
-        let ends_in_zero = written.ends_with('0') && !written.ends_with(".0");
-        !written.contains('e') && (ends_in_zero || count > Self::DOUBLE_DIGITS)
-    }
-
-    fn error(&self, message: &'static str) -> JsonError {
-        JsonError::Invalid {
-            position: self.at,
-            message,
-        }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.get(self.at).copied()
-    }
-
-    fn spaces(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-    }
-
-    fn word(&mut self, word: &str, value: Json) -> Result<Json, JsonError> {
-        if self.text[self.at..].starts_with(word.as_bytes()) {
-            self.at += word.len();
-            return Ok(value);
-        }
-        Err(self.error("Invalid value."))
-    }
-
-    fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
-        self.spaces();
-        if depth >= DEPTH_MAX && matches!(self.peek(), Some(b'[' | b'{')) {
-            return Err(JsonError::TooDeep);
-        }
-        match self.peek() {
-            Some(b'n') => self.word("null", Json::Null),
-            Some(b't') => self.word("true", Json::Bool(true)),
-            Some(b'f') => self.word("false", Json::Bool(false)),
-            Some(b'"') => self.string().map(opaque::read),
-            Some(mark) if self.is_normal && mark == marks::MARK as u8 => {
-                self.at += 1;
-                self.marked()
-            }
-            Some(b'[') => self.array(depth),
-            Some(b'{') => self.members(depth),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            _ => Err(self.error("Invalid value.")),
-        }
-    }
-
-    /// What stands behind a mark.
-    fn marked(&mut self) -> Result<Json, JsonError> {
-        if self.peek() == Some(marks::MARK as u8) {
-            self.at += 1;
-            let start = self.at;
-            self.number()?;
-            let written = String::from_utf8_lossy(&self.text[start..self.at]);
-            return Ok(Json::Decimal(written.into_owned()));
-        }
-        if self.peek() == Some(b'"') {
-            return self.string().map(marks::moment);
-        }
-        Ok(match self.number()? {
-            Json::Int(v) => Json::UInt(v.unsigned_abs()),
-            other => other,
-        })
-    }
-
-    fn array(&mut self, depth: usize) -> Result<Json, JsonError> {
-        self.at += 1;
-        let mut list = Vec::new();
-        self.spaces();
-        if self.peek() == Some(b']') {
-            self.at += 1;
-            return Ok(Json::Array(list));
-        }
-        loop {
-            list.push(self.value(depth + 1)?);
-            self.spaces();
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b']') => {
-                    self.at += 1;
-                    return Ok(Json::Array(list));
-                }
-                _ => return Err(self.error("Missing a comma or ']' after an array element.")),
-            }
-        }
-    }
-
-    fn members(&mut self, depth: usize) -> Result<Json, JsonError> {
-        self.at += 1;
-        let mut members = Vec::new();
-        self.spaces();
-        if self.peek() == Some(b'}') {
-            self.at += 1;
-            return Ok(Json::Object(members));
-        }
-        loop {
-            self.spaces();
-            if self.peek() != Some(b'"') {
-                return Err(self.error("Missing a name for object member."));
-            }
-            let name = self.string()?;
-            self.spaces();
-            if self.peek() != Some(b':') {
-                return Err(self.error("Missing a colon after a name of object member."));
-            }
-            self.at += 1;
-            members.push((name, self.value(depth + 1)?));
-            self.spaces();
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b'}') => {
-                    self.at += 1;
-                    return Ok(Json::object(members));
-                }
-                _ => return Err(self.error("Missing a comma or '}' after an object member.")),
-            }
-        }
-    }
-
-    fn number(&mut self) -> Result<Json, JsonError> {
-        let start = self.at;
-        let digits = |r: &mut Self| {
-            let from = r.at;
-            while r.peek().is_some_and(|b| b.is_ascii_digit()) {
-                r.at += 1;
-            }
-            r.at > from
-        };
-        if self.peek() == Some(b'-') {
-            self.at += 1;
-        }
-        if self.peek() == Some(b'0') {
-            self.at += 1;
-        } else if !digits(self) {
-            return Err(self.error("Invalid value."));
-        }
-        let mut integer = true;
-        if self.peek() == Some(b'.') {
-            integer = false;
-            self.at += 1;
-            if !digits(self) {
-                return Err(self.error("Missing fraction part in number."));
-            }
-        }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
-            integer = false;
-            self.at += 1;
-            if matches!(self.peek(), Some(b'+' | b'-')) {
-                self.at += 1;
-            }
-            if !digits(self) {
-                return Err(self.error("Missing exponent in number."));
-            }
-        }
-        let written = std::str::from_utf8(&self.text[start..self.at]).unwrap_or("0");
-        if integer && let Ok(v) = written.parse() {
-            return Ok(Json::Int(v));
-        }
-        if integer && let Ok(v) = written.parse() {
-            return Ok(Json::UInt(v));
-        }
-        if self.is_normal && Self::is_decimal(written) {
-            return Ok(Json::Decimal(written.to_owned()));
-        }
-        match written.parse::<f64>() {
-            Ok(v) if v.is_finite() => Ok(Json::Double(v)),
-            _ => Err(JsonError::Invalid {
-                position: start,
-                message: "Number too big to be stored in double.",
-            }),
-        }
-    }
-
-    fn string(&mut self) -> Result<String, JsonError> {
-        self.at += 1;
-        let mut out = Vec::new();
-        loop {
-            match self.peek() {
-                None => return Err(self.error("Missing a closing quotation mark in string.")),
-                Some(b'"') => {
-                    self.at += 1;
-                    return String::from_utf8(out).map_err(|_| self.error("Invalid encoding in string."));
-                }
-                Some(b'\\') => {
-                    let mut utf8 = [0; 4];
-                    out.extend_from_slice(self.escape()?.encode_utf8(&mut utf8).as_bytes());
-                }
-                Some(b) if b < 0x20 => return Err(self.error("Invalid encoding in string.")),
-                Some(b) => {
-                    out.push(b);
-                    self.at += 1;
-                }
-            }
-        }
-    }
-
-    fn escape(&mut self) -> Result<char, JsonError> {
-        self.at += 1;
-        let c = match self.peek() {
-            Some(b @ (b'"' | b'\\' | b'/')) => b as char,
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => {
-                self.at += 1;
-                let high = self.hex4()?;
-                if !(0xD800..0xDC00).contains(&high) {
-                    return char::from_u32(high)
-                        .ok_or_else(|| self.error("Invalid surrogate pair in string."));
-                }
-                if !self.text[self.at..].starts_with(b"\\u") {
-                    return Err(self.error("Invalid surrogate pair in string."));
-                }
-                self.at += 2;
-                let low = self.hex4()?;
-                let code = 0x10000 + ((high - 0xD800) << 10) + low.wrapping_sub(0xDC00);
-                return char::from_u32(code).ok_or_else(|| self.error("Invalid surrogate pair in string."));
-            }
-            _ => return Err(self.error("Invalid escape character in string.")),
-        };
-        self.at += 1;
-        Ok(c)
-    }
-
-    fn hex4(&mut self) -> Result<u32, JsonError> {
-        let digits = self
-            .text
-            .get(self.at..self.at + 4)
-            .and_then(|d| std::str::from_utf8(d).ok());
-        let code = digits.and_then(|d| u32::from_str_radix(d, 16).ok());
-        let code = code.ok_or_else(|| self.error("Incorrect hex digit after \\u escape in string."))?;
-        self.at += 4;
-        Ok(code)
-    }
-}
-
 /// A text in double quotes.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
@@ -730,93 +444,6 @@ impl fmt::Display for Json {
     }
 }
 
-/// What a changing function does at its path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathEdit {
-    /// JSON_SET: replaces what is there, or adds.
-    Set,
-    /// JSON_INSERT: only adds.
-    Insert,
-    /// JSON_REPLACE: only replaces.
-    Replace,
-    /// JSON_ARRAY_APPEND: adds to the array that is there.
-    Append,
-    /// JSON_ARRAY_INSERT: moves the element that is there, and those behind it, to make room.
-    ArrayInsert,
-    /// JSON_REMOVE
-    Remove,
-}
-
-/// Changes the place a path (without wildcards) leads to.
-pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: &Json) {
-    // A scalar is its own first element, however often that is said.
-    let leads_to_itself = |step: &&PathStep| match step {
-        PathStep::Element(index) => index.position(1) == Some(0),
-        _ => false,
-    };
-    let skipped = match root {
-        Json::Array(_) => 0,
-        _ if kind == PathEdit::Remove => 0,
-        _ => path.iter().take_while(leads_to_itself).count(),
-    };
-    let Some((step, rest)) = path[skipped..].split_first() else {
-        match kind {
-            PathEdit::Set | PathEdit::Replace => *root = value.clone(),
-            PathEdit::Append => {
-                let old = std::mem::replace(root, Json::Null);
-                let mut list = if let Json::Array(list) = old {
-                    list
-                } else {
-                    vec![old]
-                };
-                list.push(value.clone());
-                *root = Json::Array(list);
-            }
-            PathEdit::Insert | PathEdit::ArrayInsert | PathEdit::Remove => {}
-        }
-        return;
-    };
-    let adds = matches!(kind, PathEdit::Set | PathEdit::Insert) && rest.is_empty();
-    match (step, root) {
-        (PathStep::Member(name), Json::Object(members)) => {
-            match members.iter().position(|(n, _)| n == name) {
-                Some(at) if kind == PathEdit::Remove && rest.is_empty() => {
-                    members.remove(at);
-                }
-                Some(at) => change(&mut members[at].1, rest, kind, value),
-                None if adds => {
-                    let mut all = std::mem::take(members);
-                    all.push((name.clone(), value.clone()));
-                    if let Json::Object(sorted) = Json::object(all) {
-                        *members = sorted;
-                    }
-                }
-                None => {}
-            }
-        }
-        (PathStep::Element(index), Json::Array(list)) => match index.position(list.len()) {
-            Some(at) if at < list.len() && kind == PathEdit::Remove && rest.is_empty() => {
-                list.remove(at);
-            }
-            at if kind == PathEdit::ArrayInsert && rest.is_empty() => {
-                list.insert(at.unwrap_or(0).min(list.len()), value.clone());
-            }
-            Some(at) if at < list.len() => change(&mut list[at], rest, kind, value),
-            Some(_) if adds => list.push(value.clone()),
-            None if adds => list.insert(0, value.clone()),
-            _ => {}
-        },
-        (PathStep::Element(index), root) if adds => {
-            let old = std::mem::replace(root, Json::Null);
-            *root = Json::Array(match index {
-                Index::FromFirst(_) => vec![old, value.clone()],
-                Index::FromLast(_) => vec![value.clone(), old],
-            });
-        }
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -859,31 +486,5 @@ mod tests {
             assert_eq!(Json::parse(&nested(DEPTH_MAX + 1)), Err(JsonError::TooDeep));
         }
         assert!(!Json::Null.is_too_deep());
-    }
-
-    #[test]
-    fn changes_happen_where_their_path_leads() {
-        let mut changed = Json::parse(r#"{"a": [1, {"b": 2}], "c d": {"b": 3}}"#).unwrap();
-        change(
-            &mut changed,
-            &parse_path("$.a[5]").unwrap(),
-            PathEdit::Set,
-            &Json::Int(9),
-        );
-        change(
-            &mut changed,
-            &parse_path("$.\"c d\"").unwrap(),
-            PathEdit::Remove,
-            &Json::Null,
-        );
-        assert_eq!(changed.to_string(), r#"{"a": [1, {"b": 2}, 9]}"#);
-        let itself = format!("$.a[0]{}", "[0]".repeat(100_000));
-        change(
-            &mut changed,
-            &parse_path(&itself).unwrap(),
-            PathEdit::Set,
-            &Json::Int(7),
-        );
-        assert_eq!(changed.to_string(), r#"{"a": [7, {"b": 2}, 9]}"#);
     }
 }

@@ -9,7 +9,8 @@
 //! with `**` may lead to a place in several ways; it is found once. Places are found step by step, so that the time is
 //! bounded by the steps and the document's size.
 
-use super::{Json, Reader};
+use super::Json;
+use super::reader::Reader;
 use std::collections::HashSet;
 
 /// One step of a path.

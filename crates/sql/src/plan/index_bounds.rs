@@ -448,6 +448,21 @@ fn encode(
     })
 }
 
+/// Appends the key of the index's first columns and a value of the next.
+fn encode_next(
+    def: &TableDef,
+    table: &Table,
+    index: &IndexDef,
+    (values, next): (&mut Vec<Value>, Value),
+    ctx: &EvalCtx,
+    key: &mut Vec<u8>,
+) -> Result<()> {
+    values.push(next);
+    let encoded = encode(def, table, index, values, ctx, key);
+    values.pop();
+    encoded
+}
+
 /// Appends how the keys begin of the index's first columns and a next one whose key begins with some bytes.
 fn encode_head(
     def: &TableDef,
@@ -542,10 +557,7 @@ impl RangePart {
                     })
                 }
                 End::At(value, inclusive) => {
-                    prefix.push(value);
-                    let encoded = encode(def, table, index, prefix, ctx, &mut key);
-                    prefix.pop();
-                    encoded?;
+                    encode_next(def, table, index, (prefix, value), ctx, &mut key)?;
                     Some(if inclusive {
                         Bound::Included(key)
                     } else {
@@ -591,10 +603,7 @@ impl LikePart {
         let (head, is_whole) = LikePattern::new(&pattern.to_text(), self.escape, self.collation).head();
         let mut key = Vec::with_capacity(64);
         if is_whole && self.collation.has_keys_of_characters() && head.len() <= HEAD_BYTES_MAX {
-            prefix.push(Val::Str(head.into()));
-            let encoded = encode(def, table, index, prefix, ctx, &mut key);
-            prefix.pop();
-            encoded?;
+            encode_next(def, table, index, (prefix, Val::Str(head.into())), ctx, &mut key)?;
             return Ok(Some(KeyRange::prefix(key)));
         }
         let chars = index.parts[prefix.len()]

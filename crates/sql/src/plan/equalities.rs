@@ -6,13 +6,14 @@
 //!   the equivalence classes of PostgreSQL (`optimizer/README`).
 //! - What all branches of an OR have in common stands before it: `(a AND b) OR (a AND c)` is `a AND (b OR c)`.
 //! - If each branch of an OR says something of a table alone, one of these is true of the table's row: it is tested as soon as the
-//!   table is read, and counts in place of the whole.
+//!   table is read. The whole then counts for what it refuses beyond its parts. After `orclauses.c` of PostgreSQL.
 //!
 //! All of this is done with [quiet](is_quiet) conditions alone, as they are then tested for other rows than written.
 
 use super::AGGREGATE;
 use super::access::conjuncts;
 use super::condition_order::{converts_nothing, is_quiet};
+use super::filter::selectivity;
 use super::join::{Condition, Joiner};
 use crate::expr::{CmpOp, Expr, Node, OUTER, build};
 use crate::types::CmpKind;
@@ -126,12 +127,10 @@ impl Joiner<'_, '_> {
                 let Some(parts) = branches.iter().map(own).collect::<Option<Vec<Expr>>>() else {
                     continue;
                 };
-                more.push(self.classify(&build::or(parts)));
+                let part = self.classify(&build::or(parts));
+                condition.share_of_parts *= selectivity(&part.expr, None);
+                more.push(part);
             }
-            condition.counts = condition
-                .tables
-                .iter()
-                .all(|at| more.iter().all(|part| part.tables != [*at]));
         }
         pool.extend(more);
     }

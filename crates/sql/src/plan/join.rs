@@ -44,8 +44,8 @@ pub(super) struct Condition {
     pub class: Option<usize>,
     /// It follows from others, so it need not be tested with another of its class.
     pub follows: bool,
-    /// It has a share of rows that pass; false: others that follow from it have.
-    pub counts: bool,
+    /// The share of rows that pass other conditions which follow from it and are tested before it; 1 if there are none.
+    pub share_of_parts: f64,
     /// In how many barriers it is written.
     pub depth: usize,
     /// It must not be tested on rows that a barrier around none of it hides.
@@ -206,7 +206,7 @@ impl Joiner<'_, '_> {
             late: has_subquery(expr),
             class: None,
             follows: false,
-            counts: true,
+            share_of_parts: 1.0,
             depth: 0,
             leaks: !self.barriers.is_empty() && self.leaks(expr),
         }
@@ -565,15 +565,16 @@ impl Joiner<'_, '_> {
             .filter_map(|c| c.class)
             .collect();
         let mut share = 1.0;
-        for condition in rest.iter().filter(|c| c.counts && !by_path(c)) {
+        for condition in rest.iter().filter(|c| !by_path(c)) {
             match condition.class {
                 Some(class) if classes.contains(&class) => continue,
                 class => classes.extend(class),
             }
             let known = spread.and_then(|spread| spread.share(&condition.expr));
-            share *= known
+            let of_all = known
                 .or_else(|| self.share_of_equality(&condition.expr))
                 .unwrap_or_else(|| selectivity(&condition.expr, None));
+            share *= (of_all / condition.share_of_parts).min(1.0);
         }
         share
     }

@@ -1,16 +1,29 @@
 //! The order of inner joins: from each possible first table on, the next is always the one that makes the row so far cheapest to
 //! extend, and the cheapest whole wins.
 //!
-//! A table that no condition joins to those before may be the cheapest next one, where it would have been better to wait for
+//! A table that no condition leads to from those before may be the cheapest next one, where it would have been better to wait for
 //! another that leads to it. So where an order has such a table, one is looked for that has none as long as there is a choice.
+//! A condition leads to a table if it finds few of its rows: an equality does, `<>` and `<` do not, nor does an OR that
+//! lets most combinations pass of what its branches say of each table alone.
 
 use super::TableScan;
 use super::from::Tree;
 use super::join::{Condition, Joiner, ROWS_MIN};
 use crate::error::Result;
+use crate::expr::{CmpOp, Node};
 
 /// Most tables whose order is searched from each of them.
 const SEARCH_MAX: usize = 8;
+
+/// Returns true if few rows of each of its tables are expected to satisfy a condition together with a row of the others.
+fn leads(condition: &Condition) -> bool {
+    match &condition.expr.node {
+        Node::Compare(op, ..) => matches!(op, CmpOp::Eq | CmpOp::NullSafeEq),
+        Node::Between { negated, .. } | Node::In { negated, .. } => !negated,
+        Node::Or(_) => condition.share_of_parts == 1.0,
+        _ => false,
+    }
+}
 
 impl Joiner<'_, '_> {
     /// The order in which the items are joined.
@@ -41,7 +54,7 @@ impl Joiner<'_, '_> {
                 continue;
             }
             let forced = (firsts > 1).then_some(first);
-            // What is cheapest to add next may be a table that no condition joins, where it would have been better to wait.
+            // What is cheapest to add next may be a table that no condition leads to, where it would have been better to wait.
             let mut crosses = true;
             for joined in [false, true] {
                 if joined && !crosses {
@@ -61,14 +74,15 @@ impl Joiner<'_, '_> {
         Ok(best.map_or((0..items.len()).collect(), |(_, order)| order))
     }
 
-    /// Whether a condition names an item and one of the tables that are there.
+    /// Returns true if a condition [leads](leads) from one of the tables that are there to an item.
     fn is_joined(&self, item: &Tree, pool: &[Condition], there: &[usize]) -> bool {
         let inside = item.tables();
         let names = |c: &Condition, list: &[usize]| c.tables.iter().any(|t| list.contains(t));
-        pool.iter().any(|c| names(c, &inside) && names(c, there))
+        pool.iter()
+            .any(|c| leads(c) && names(c, &inside) && names(c, there))
     }
 
-    /// Whether an order adds an item that nothing joins to those before.
+    /// Whether an order adds an item that nothing leads to from those before.
     fn crosses(&self, items: &[Tree], pool: &[Condition], order: &[usize]) -> bool {
         let mut there = Vec::new();
         order.iter().any(|at| {
@@ -79,7 +93,7 @@ impl Joiner<'_, '_> {
     }
 
     /// An order in which each next item is the cheapest to add, and what it costs. `first`: the one to begin with; `joined`: one
-    /// that a condition joins to those before is taken where there is any.
+    /// that a condition leads to from those before is taken where there is any.
     fn greedy(
         &self,
         items: &[Tree],

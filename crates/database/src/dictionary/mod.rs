@@ -56,6 +56,10 @@ struct Definitions {
     children: HashMap<TableName, BTreeSet<TableName>>,
     /// How many definitions of tables were read or changed.
     opened: u64,
+    /// The epoch of the last change that plans over any tables may depend on.
+    changed_for_all: u64,
+    /// The epochs at which handles of tables ceased to serve while their definitions stayed.
+    reopened: HashMap<TableId, u64>,
 }
 
 impl Definitions {
@@ -99,11 +103,25 @@ impl Definitions {
         Ok(())
     }
 
+    fn find(&self, schema: &str, name: &str) -> Option<&Arc<TableDef>> {
+        self.schemas.get(schema)?.tables.get(name)
+    }
+
+    /// Whether plans that do not use a table depend on what it is, or becomes with a new definition: those over views, which contain
+    /// their definitions, and over tables that foreign keys join with it.
+    fn concerns_others(&self, schema: &str, name: &str, new: Option<&TableDef>) -> bool {
+        let mut definitions = new.into_iter().chain(self.find(schema, name).map(|old| &**old));
+        let key = || (schema.to_owned(), name.to_owned());
+        definitions.any(|table| table.is_view() || !table.foreign_keys.is_empty())
+            || !self.children.is_empty() && self.children.contains_key(&key())
+    }
+
     fn remove_table(&mut self, schema: &str, name: &str) {
         let Some(tables) = self.schemas.get_mut(schema).map(|schema| &mut schema.tables) else {
             return;
         };
         let Some(old) = tables.remove(name) else { return };
+        self.reopened.remove(&old.id);
         for key in &old.foreign_keys {
             let parent = (key.parent_schema.clone(), key.parent.clone());
             if let Some(children) = self.children.get_mut(&parent) {
@@ -181,10 +199,32 @@ impl Dictionary {
         Ok(())
     }
 
-    /// Grows with every change of any definition: a cached plan that saw the same epoch is still right.
+    /// Grows with every change of any definition: a cached plan that saw the same epoch is right, one that saw another may
+    /// [still be](Self::still_right).
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Whether a plan over these tables that was right at an earlier epoch still is: each is what its name means, and what has changed
+    /// since is other tables, which have nothing to do with them. The epoch then becomes the present one.
+    pub fn still_right<'t>(
+        &self,
+        epoch: &mut u64,
+        tables: impl IntoIterator<Item = &'t Arc<TableDef>>,
+    ) -> bool {
+        let names = self.names.read();
+        let made_at = *epoch;
+        let is_same = |table: &Arc<TableDef>| {
+            let now = names.find(&table.schema, &table.name);
+            now.is_some_and(|now| Arc::ptr_eq(now, table))
+                && names.reopened.get(&table.id).is_none_or(|at| *at <= made_at)
+        };
+        let right = names.changed_for_all <= made_at && tables.into_iter().all(is_same);
+        if right {
+            *epoch = self.epoch();
+        }
+        right
     }
 
     /// How many definitions of tables were read since the start, or made by statements.
@@ -231,8 +271,7 @@ impl Dictionary {
 
     /// A stored table. `None`: no such table, or no such database.
     pub fn find_table(&self, schema: &str, name: &str) -> Option<Arc<TableDef>> {
-        let names = self.names.read();
-        names.schemas.get(schema)?.tables.get(name).cloned()
+        self.names.read().find(schema, name).cloned()
     }
 
     /// A stored table. Errors 1049 and 1146.
@@ -303,12 +342,12 @@ impl Dictionary {
 
     /// What plans depend on beside definitions has changed: those of before are made anew.
     pub fn outdate_plans(&self) {
-        let _names = self.names.write();
-        self.epoch.fetch_add(1, Ordering::AcqRel);
+        let mut names = self.names.write();
+        names.changed_for_all = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
     }
 
     /// Begins to build indexes of a table, which the session has for itself until that is done ([`Engine::build_indexes`]). Plans
-    /// of before have handles of the table that no longer serve, so they are made anew.
+    /// over it of before have handles that no longer serve, so they are made anew.
     pub fn build_indexes(
         &self,
         engine: &Engine,
@@ -316,8 +355,9 @@ impl Dictionary {
         indexes: &[IndexSchema],
     ) -> Result<OnlineBuild> {
         let build = engine.build_indexes(table, indexes)?;
-        let _names = self.names.write();
-        self.epoch.fetch_add(1, Ordering::AcqRel);
+        let mut names = self.names.write();
+        let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
+        names.reopened.insert(table, epoch);
         Ok(build)
     }
 
@@ -572,6 +612,14 @@ impl DefinitionChange<'_> {
         let mut names = self.dictionary.names.write();
         let version = self.dictionary.epoch.load(Ordering::Relaxed) + 1;
         for edit in self.edits {
+            let for_all = match &edit {
+                Edit::PutSchema(_) | Edit::DropSchema(_) => true,
+                Edit::PutTable(table) => names.concerns_others(&table.schema, &table.name, Some(&**table)),
+                Edit::DropTable(schema, name) => names.concerns_others(schema, name, None),
+            };
+            if for_all {
+                names.changed_for_all = version;
+            }
             match edit {
                 Edit::PutSchema(def) => {
                     let name = def.name.clone();

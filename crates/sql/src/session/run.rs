@@ -5,7 +5,7 @@ use super::Session;
 use super::guard::Effect;
 use crate::accounts::Privileges;
 use crate::context::{Alarm, Counter, OkInfo, ResultSink, RightsAt, SessionState, command, status};
-use crate::dictionary::is_open_table;
+use crate::dictionary::{Dictionary, is_open_table};
 use crate::error::{Result, SqlError, er};
 use crate::exec::{self, Outcome};
 use crate::mdl::Mode;
@@ -23,7 +23,7 @@ const REPLANS_MAX: usize = 20;
 /// A plan and what it was made for.
 pub(super) struct ReadyPlan {
     pub plan: Box<StatementPlan>,
-    /// The dictionary's epoch it was planned at.
+    /// The dictionary's epoch it was planned at, or found to be right at.
     epoch: u64,
     /// The version of the session's temporary tables that it was last held against.
     pub temporary_at: u64,
@@ -34,6 +34,20 @@ pub(super) struct ReadyPlan {
     pub meter: Option<Meter>,
     /// It was made for the parameters that it will run with first.
     pub fresh: bool,
+}
+
+/// Whether the definitions of a plan's tables are those of some epoch, which becomes the present one if they are.
+#[inline]
+fn is_right(plan: &StatementPlan, epoch: &mut u64, dictionary: &Dictionary) -> bool {
+    *epoch == dictionary.epoch() || is_right_still(plan, epoch, dictionary)
+}
+
+/// [`is_right`] after some definition has changed.
+#[cold]
+fn is_right_still(plan: &StatementPlan, epoch: &mut u64, dictionary: &Dictionary) -> bool {
+    let used = plan.uses().iter().map(|used| &used.table);
+    let stored = used.filter(|table| !table.temporary && !table.is_virtual());
+    dictionary.still_right(epoch, stored)
 }
 
 /// Whether a plan could be run, or must be made anew.
@@ -156,7 +170,8 @@ impl Session {
         // A plan that has never run was made for these parameters.
         let fits = ready.fresh || ready.plan.fits(params) && ready.plan.fits_sizes();
         ready.fresh = false;
-        if ready.epoch != database.dictionary().epoch() || !fits || !self.means_the_same(ready) {
+        let right = is_right(&ready.plan, &mut ready.epoch, database.dictionary());
+        if !right || !fits || !self.means_the_same(ready) {
             return Ok(Ran::Stale);
         }
         let plan = &*ready.plan;
@@ -198,8 +213,7 @@ impl Session {
                 return Err(error);
             }
         }
-        let database = &self.state.database;
-        if ready.epoch != database.dictionary().epoch() {
+        if !is_right(plan, &mut ready.epoch, self.state.database.dictionary()) {
             // The locks just taken may be on names that are gone; a transaction keeps them, which does no harm.
             if !self.state.in_transaction.get() {
                 self.state.locks.release_used();

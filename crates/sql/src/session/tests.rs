@@ -7,6 +7,7 @@ mod foreign_keys;
 mod histograms;
 mod json_table;
 mod kept;
+mod kept_plans;
 mod online;
 mod plans;
 mod shapes;

@@ -615,3 +615,31 @@ fn an_entry_that_was_almost_brought_back_is_purged() {
     engine.shutdown().unwrap();
     assert_eq!(check(&disk).deleted_entries, 0, "purge has not forgotten it");
 }
+
+/// A planner asks for rows per key again and again, also while a table is loaded.
+#[test]
+fn rows_per_key_are_sampled_again_when_an_index_has_grown() {
+    let disk = SimDisk::new(9);
+    let engine = open(&disk);
+    let table = create(&engine, &schema());
+    let add = |ids: std::ops::Range<i64>, keys: i64| {
+        let mut txn = begin(&engine, Isolation::RepeatableRead);
+        for id in ids {
+            table
+                .insert(&mut txn, &Row::new(id, id % keys, "").datums())
+                .unwrap();
+        }
+        txn.commit().unwrap();
+    };
+    add(0..40_000, 400);
+    let sampled = table.records_per_key(1, 1);
+    assert!((80.0..125.0).contains(&sampled), "{sampled} of 100");
+    // Leaves are split, and nothing is sampled.
+    add(40_000..42_000, 1);
+    assert_eq!(table.records_per_key(1, 1), sampled);
+    add(42_000..80_000, 40_000);
+    let again = table.records_per_key(1, 1);
+    assert!(again < sampled / 10.0, "{again} after {sampled}");
+    table.was_analysed();
+    assert!((table.records_per_key(1, 1) / again - 1.0).abs() < 0.5);
+}

@@ -1,6 +1,7 @@
 //! Estimates for a planner: rows, entries of a range, rows per key, bytes. Each reads a few pages, and may be wrong by
 //! a factor.
 
+use super::index::SizeRange;
 use super::range::Span;
 use super::{Index, KeyRange, Table};
 use crate::error::Result;
@@ -15,13 +16,6 @@ const CHANGES_ENOUGH: usize = 32;
 
 /// More leaves than a table has.
 const ANALYSED: i64 = 1 << 40;
-
-/// Sizes of a table, in leaves added since it was opened.
-#[derive(Clone, Copy, Debug)]
-pub struct SizeRange {
-    from: i64,
-    to: i64,
-}
 
 /// What leaves of an index, in order, tell of how often a value changes from one entry to the next.
 #[derive(Default)]
@@ -109,19 +103,13 @@ impl Table {
     /// The sizes that the table may have until a plan for its present size should be made again: it has not doubled, nor shrunk
     /// to half, nor been [analysed](Self::was_analysed).
     pub fn size_now(&self) -> SizeRange {
-        let tree = &self.indexes[0].tree;
-        let (added, leaves) = (tree.leaves_added(), tree.estimate_leaves().unwrap_or(1).max(1));
-        let leaves = i64::try_from(leaves).unwrap_or(i64::MAX / 4);
-        SizeRange {
-            from: added - leaves / 2,
-            to: added.saturating_add(leaves),
-        }
+        SizeRange::around(&self.indexes[0].tree, 2, 1)
     }
 
     /// Whether the table's size is one of these. One load.
     #[inline]
     pub fn has_size(&self, size: &SizeRange) -> bool {
-        (size.from..size.to).contains(&self.indexes[0].tree.leaves_added())
+        size.has(&self.indexes[0].tree)
     }
 
     /// No [`SizeRange`] of before contains the table's size any more, and nothing that was sampled is remembered.

@@ -33,12 +33,40 @@ pub(crate) struct Index {
     sampled: Mutex<Vec<Sampled>>,
 }
 
-/// How many rows share the first `parts` parts, at a time when the tree had so many leaves more than when it was opened.
+/// How many rows share the first `parts` parts, while the tree has about as many leaves as when they were sampled.
 struct Sampled {
     parts: usize,
-    leaves_added: i64,
+    size: SizeRange,
     rows: f64,
 }
+
+/// Sizes of a tree, in leaves added since it was opened.
+#[derive(Clone, Copy, Debug)]
+pub struct SizeRange {
+    from: i64,
+    to: i64,
+}
+
+impl SizeRange {
+    /// From where the tree has shrunk by `1 / shrunk` of its leaves to where it has grown by `1 / grown`.
+    pub(super) fn around(tree: &Tree, shrunk: i64, grown: i64) -> SizeRange {
+        let (added, leaves) = (tree.leaves_added(), tree.estimate_leaves().unwrap_or(1).max(1));
+        let leaves = i64::try_from(leaves).unwrap_or(i64::MAX / 4);
+        SizeRange {
+            from: added - leaves / shrunk,
+            to: added.saturating_add((leaves / grown).max(1)),
+        }
+    }
+
+    /// Whether a tree's size is one of these. One load.
+    #[inline]
+    pub(super) fn has(&self, tree: &Tree) -> bool {
+        (self.from..self.to).contains(&tree.leaves_added())
+    }
+}
+
+/// What was sampled lapses when an index has grown, or shrunk, by one in so many leaves.
+const SAMPLE_LAPSES: i64 = 4;
 
 impl Index {
     pub fn new(table: TableId, no: IndexNo, tree: Tree, unique: bool) -> Index {
@@ -72,25 +100,21 @@ impl Index {
         }
     }
 
-    /// Rows per key of the first parts as they were sampled, if the tree has as many leaves as then.
+    /// Rows per key of the first parts as they were sampled, if the tree has about as many leaves as then.
     pub fn sampled(&self, parts: usize) -> Option<f64> {
-        let added = self.tree.leaves_added();
         let sampled = self.sampled.lock();
         let known = sampled
             .iter()
-            .find(|known| known.parts == parts && known.leaves_added == added);
+            .find(|known| known.parts == parts && known.size.has(&self.tree));
         known.map(|known| known.rows)
     }
 
     /// Remembers rows per key that were sampled just now.
     pub fn remember(&self, parts: usize, rows: f64) {
+        let size = SizeRange::around(&self.tree, SAMPLE_LAPSES, SAMPLE_LAPSES);
         let mut sampled = self.sampled.lock();
         sampled.retain(|known| known.parts != parts);
-        sampled.push(Sampled {
-            parts,
-            leaves_added: self.tree.leaves_added(),
-            rows,
-        });
+        sampled.push(Sampled { parts, size, rows });
     }
 
     /// No view of before may read through the index any more: it is as one that comes with the definition.

@@ -52,7 +52,7 @@ mod state;
 mod usage;
 mod write;
 
-pub use estimate::SizeRange;
+pub use index::SizeRange;
 pub use key::{BinaryCollator, Collator, KEY_BYTES_MAX};
 pub use range::KeyRange;
 pub use row::RowView;

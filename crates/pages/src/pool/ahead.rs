@@ -29,12 +29,17 @@ impl Pool {
     /// Whether the page is in memory this moment.
     #[inline]
     pub(crate) fn is_resident(&self, page: PageId) -> bool {
-        page.is_valid() && self.arena.state(page).latch.is_resident()
+        self.arena.has(page) && self.arena.state(page).latch.is_resident()
+    }
+
+    /// Whether there is such a page, for all that the pool knows.
+    pub(super) fn can_be_had(&self, page: PageId) -> bool {
+        self.arena.has(page) || self.arena.cover(page).is_ok()
     }
 
     /// Brings in those of the pages that are not in memory, as far as that can be done at once.
     pub(crate) fn read_ahead(&self, pages: &mut Vec<PageId>) {
-        pages.retain(|page| page.is_valid() && !self.is_resident(*page));
+        pages.retain(|page| self.can_be_had(*page) && !self.is_resident(*page));
         pages.sort_unstable();
         pages.dedup();
         // No more than a part of the pool, or they would drive one another out.
@@ -63,6 +68,9 @@ impl Pool {
     fn read_run(&self, pages: &[PageId]) {
         let mut coming = Vec::with_capacity(pages.len());
         for &page in pages {
+            if !self.can_be_had(page) {
+                continue;
+            }
             let latch = &self.arena.state(page).latch;
             if !latch.try_lock_absent() {
                 continue;
@@ -143,6 +151,7 @@ mod tests {
     #[test]
     fn what_can_be_had_at_once_is_brought_in() {
         let (pool, data) = pool(256, 50);
+        assert!(pool.can_be_had(PageId(0)));
         data.write_at(&[1; 8], 14 * PAGE_SIZE as u64 + 100).unwrap();
         let held = PageId(11);
         let latch = &pool.arena.state(held).latch;

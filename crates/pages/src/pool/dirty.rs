@@ -140,7 +140,8 @@ impl Pool {
     }
 
     pub(crate) fn is_dirty(&self, page: PageId) -> bool {
-        self.arena.state(page).rec_lsn.load(Ordering::Acquire) != 0
+        let state = self.arena.known(page);
+        state.is_some_and(|state| state.rec_lsn.load(Ordering::Acquire) != 0)
     }
 
     pub(crate) fn cleaner_signal(&self) -> &Arc<Signal> {

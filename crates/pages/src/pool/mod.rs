@@ -225,8 +225,8 @@ impl Pool {
 
     #[inline]
     fn latch(&self, page: PageId) -> Result<&latch::Latch> {
-        if !page.is_valid() {
-            return Err(Error::corrupt(page, "a link leads beyond the last possible page"));
+        if !self.arena.has(page) {
+            self.arena.cover(page)?;
         }
         tally::count(Event::PageRequest, 1);
         Ok(&self.arena.state(page).latch)

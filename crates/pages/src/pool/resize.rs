@@ -33,8 +33,10 @@ impl Pool {
     }
 
     /// Makes the pool hold so many pages, which must not be fewer than it holds. For the thread that resizes.
-    pub(crate) fn grow(&self, frames: usize) {
+    pub(crate) fn grow(&self, frames: usize) -> Result<()> {
+        self.arena.open_frames(frames)?;
         self.frames.open(self.frames.len()..frames);
+        Ok(())
     }
 
     /// Has no page brought into frames from this one on, and returns those that have to be closed. For the thread that resizes.

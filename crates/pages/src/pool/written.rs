@@ -39,7 +39,10 @@ impl Pool {
 
     /// What the page's place holds is not needed any more.
     pub(crate) fn forget_written(&self, page: PageId) {
-        self.arena.state(page).written.store(ANYTHING, Ordering::Relaxed);
+        // Without memory for its state a page stays one that was not written, of which zeros are expected as well.
+        if self.can_be_had(page) {
+            self.arena.state(page).written.store(ANYTHING, Ordering::Relaxed);
+        }
     }
 
     /// Whether this is the page as it was last written. Says nothing of a page that is being written.
@@ -48,7 +51,8 @@ impl Pool {
     }
 
     pub(super) fn check_written(&self, page: PageId, found: &PageBuf) -> Result<()> {
-        match self.arena.state(page).written.load(Ordering::Relaxed) {
+        let known = self.arena.known(page);
+        match known.map_or(UNWRITTEN, |state| state.written.load(Ordering::Relaxed)) {
             ANYTHING => Ok(()),
             UNWRITTEN => {
                 let end = Lsn(self.log_found.load(Ordering::Relaxed));

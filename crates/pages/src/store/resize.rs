@@ -26,7 +26,7 @@ impl Store {
         let (pool, before) = (self.pool(), self.pool().frames());
         let frames = pool.size_for(pages);
         if frames >= before {
-            pool.grow(frames);
+            pool.grow(frames)?;
             return Ok(frames);
         }
         let closing = pool.begin_to_shrink(frames);

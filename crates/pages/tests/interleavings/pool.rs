@@ -46,6 +46,10 @@ impl Arena {
         &self.states[page.0 as usize]
     }
 
+    fn known(&self, page: PageId) -> Option<&PageState> {
+        Some(self.state(page))
+    }
+
     fn memory(&self, page: PageId) -> &AtomicU64 {
         &self.memory[self.state(page).frame.load(Ordering::Relaxed) as usize]
     }

@@ -192,6 +192,7 @@ HUNTS = {
     "history": Hunt(["packages"], "history/run.py --seed {seed} --total-seconds {seconds}"),
     "crash": Hunt(["packages", "sysbench"], "crash/run.py --seed {seed} --seconds {seconds}"),
     "protocol": Hunt(["packages"], "protocol/run.py random --seed {seed} --seconds {seconds}"),
+    "parameters": Hunt(["packages"], "parameters/run.py"),
     "oracle": Hunt(["packages"], "oracle/run.py --seed {seed} --seconds {seconds}"),
     "fuzz": Hunt([], "", tests="of_any_"),
     "properties": Hunt([], "", tests="properties"),

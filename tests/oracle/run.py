@@ -365,6 +365,8 @@ class Questions:
         one, two = self.tables
         outer, inner = self.over(("x", one)), self.over(("y", two))
         plain = [column for column in one.columns if column.kind != "j"]
+        if not plain:
+            return
         column = self.chance.choice(plain)
         other = self.chance.choice([of.name for of in two.columns if of.kind == column.kind] or ["id"])
         operator = self.chance.choice(["=", "<=>", "<", ">=", "<>"])

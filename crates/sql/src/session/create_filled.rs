@@ -78,7 +78,7 @@ impl Session {
     ) -> Result<Done> {
         let plan = filling(&self.state, create, query, table, params)?;
         let start = self.begin_statement(&plan)?;
-        let result = exec::run(&plan, &self.state, &mut self.txn, params, &mut Discard);
+        let result = run_unseen(&plan, &self.state, &mut self.txn, params);
         self.end_statement(start, result).map(done)
     }
 }
@@ -163,17 +163,27 @@ fn fill(state: &SessionState, txn: &mut Transaction, plan: &StatementPlan, param
     txn.set_snapshot_isolation(settings.snapshot_isolation);
     txn.begin(settings.isolation, false);
     txn.statement_begin();
-    let found_rows = state.found_rows.get();
-    let done = exec::run(plan, state, txn, params, &mut Discard).and_then(|done| {
+    let done = run_unseen(plan, state, txn, params).and_then(|done| {
         txn.commit()?;
         Ok(done)
     });
-    // CREATE TABLE … SELECT is no query to FOUND_ROWS().
-    state.found_rows.set(found_rows);
     if done.is_err() && txn.is_active() {
         txn.rollback()?;
     }
     done.map(self::done)
+}
+
+/// Runs the plan, which is no query to FOUND_ROWS().
+fn run_unseen(
+    plan: &StatementPlan,
+    state: &SessionState,
+    txn: &mut Transaction,
+    params: &[Value],
+) -> Result<Outcome> {
+    let found_rows = state.found_rows.get();
+    let outcome = exec::run(plan, state, txn, params, &mut Discard);
+    state.found_rows.set(found_rows);
+    outcome
 }
 
 fn done(outcome: Outcome) -> Done {

@@ -53,7 +53,7 @@ pub(super) struct Block<'a> {
     /// Slots of the joined row.
     pub width: usize,
     pub filter: Option<Expr>,
-    /// Conditions on its rows beside the filter.
+    /// Further conditions on its rows.
     pub semi_joins: Vec<SemiJoin>,
     pub keys: Vec<Expr>,
     pub aggregates: Vec<Aggregate>,

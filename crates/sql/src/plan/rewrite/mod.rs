@@ -78,7 +78,7 @@ impl<'a> Planner<'a> {
         times
     }
 
-    /// Takes note anew of what each query reads of the row around it.
+    /// Takes note again of what each query reads of the row around it.
     fn settle_all(&mut self, root: &mut Query<'a>) {
         for id in 0..self.queries.len() {
             self.with_query(id, |planner, query| planner.settle_reads(query));

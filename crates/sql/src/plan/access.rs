@@ -83,10 +83,15 @@ pub fn conjuncts(filter: &Expr) -> Vec<&Expr> {
     }
 }
 
+/// What it costs to read a whole table.
+pub fn full_scan_cost(rows: f64) -> f64 {
+    FULL_SCAN_COST + rows
+}
+
 /// All ways of reading the table that make sense, the full scan first.
 pub fn paths(request: &Request) -> Result<Vec<AccessPath>> {
     let rows = (request.table.estimate_rows() as f64).max(1.0);
-    let cost = FULL_SCAN_COST + if request.forced { rows * 1000.0 } else { rows };
+    let cost = full_scan_cost(if request.forced { rows * 1000.0 } else { rows });
     let mut found = vec![AccessPath::full(0, true, rows, cost)];
     for index in &request.def.indexes {
         if !request.may_use(index) {

@@ -4,7 +4,7 @@
 //! them ([`super::equalities`]). Inner joins are put in a good order ([`super::join_order`]). A table that no index leads to is met
 //! through a hash table built once. A left join whose WHERE condition refuses the NULLs it would add is an inner one.
 
-use super::access::{AccessPath, Request, choose, conjuncts};
+use super::access::{AccessPath, Request, choose, conjuncts, full_scan_cost};
 use super::barrier::{Barriers, leaks_last};
 use super::change::selection::SMALL_TABLE_ROWS;
 use super::common::not_first;
@@ -628,12 +628,27 @@ impl Joiner<'_, '_> {
         }
         self.with_request(scan, from, early, known, |request| {
             let Some(ordered) = ordered.filter(|_| !self.input.wish.order.is_empty()) else {
-                return Ok((choose(request)?, false));
+                return Ok((self.as_ordered(choose(request)?, from, request), false));
             };
             let (path, direction) = choose_in_order(request, self.input.wish)?;
             *ordered = direction.is_some();
+            let path = self.as_ordered(path, from, request);
             Ok((path, direction == Some(Direction::Backwards)))
         })
+    }
+
+    /// The path with its cost among other tables. That a small table whose rows are locked is not read whole if an index helps decides
+    /// how it is read, and that it comes behind derived tables, of whose rows little is known; not its place among stored ones.
+    fn as_ordered(&self, path: AccessPath, from: &FromTable, request: &Request) -> AccessPath {
+        let is_stored = |table: &FromTable| matches!(table.input, FromInput::Stored { .. });
+        let is_raised = request.forced && !from.forced && path.is_full();
+        match is_raised && self.input.tables.iter().all(is_stored) {
+            true => AccessPath {
+                cost: full_scan_cost(path.rows),
+                ..path
+            },
+            false => path,
+        }
     }
 
     /// Asks something of a stored table that is about to be read behind those that are known.

@@ -319,6 +319,8 @@ impl Planner<'_> {
             wish: &wish,
             locks: &locks,
         };
+        // How many rows its derived tables have is known of their plans.
+        self.lower_queries()?;
         let joined = self.source(tree, filter, input)?;
         if let Some(first) = first_base(&joined.source)
             && let Some((at, target)) = targets.iter_mut().find(|(_, target)| target.base == first)

@@ -3,7 +3,7 @@
 
     tests/parameters/run.py [--address HOST:PORT[:USER]] [--record HOST:PORT[:USER]] [--against HOST:PORT[:USER]] [--known] [FILTER ...]
 
-A parameter has a type when its statement is prepared: that of the column beside it, of the argument of a function, of the column that
+A parameter has a type when its statement is prepared: that of the column that it is compared with, of the argument of a function, of the column that
 it is written to. A value of another type is converted to it, or the statement is prepared again with the type of the value. So a
 case is a place (`places`: with each type of column, in each function, in whole queries) and a value: by COM_STMT_EXECUTE in each type
 of the binary protocol, or by EXECUTE ... USING a user variable. Its answer is the type and the values of the column that is
@@ -11,7 +11,7 @@ returned, or the number of the error; for a statement that writes, what the tabl
 the types that PREPARE reports for its parameters, and a checksum of each answer. `parameters.data` has what MySQL 9.7 answers
 (`--record`). `--against` shows the answers of a MySQL beside those that differ.
 
-What is known to differ is in `known.data`, a place a line, with the values (`--known` writes it anew). A case
+What is known to differ is in `known.data`, a place a line, with the values (`--known` writes it again). A case
 in it that has MySQL's answer fails, too, so that the list gets no longer than it has to be.
 """
 import struct

@@ -1,6 +1,6 @@
 """What a definer's view hides is not seen by what a statement evaluates.
 
-An account that may read a view, and not the tables below it, can put expressions beside the view's own conditions that say what they
+An account that may read a view, and not the tables below it, can add expressions to the view's own conditions that say what they
 have been given: they assign variables, take locks, warn, fail, or count. Here each of them stands in each place of a statement over
 each kind of view. None of the rows that the view shows makes any of them say anything; every row that it hides does.
 

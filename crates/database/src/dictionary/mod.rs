@@ -347,7 +347,7 @@ impl Dictionary {
     }
 
     /// Begins to build indexes of a table, which the session has for itself until that is done ([`Engine::build_indexes`]). Plans
-    /// over it of before have handles that no longer serve, so they are made anew.
+    /// over it of before have handles that no longer serve, so they must be made again.
     pub fn build_indexes(
         &self,
         engine: &Engine,

@@ -1,6 +1,6 @@
 //! What a statement may not see of the rows that a view hides from it.
 //!
-//! A view that is merged ([`super::view`]) lends its tables to the statement around it, and its conditions stand beside the
+//! A view that is merged ([`super::view`]) lends its tables to the statement around it, and its conditions are tested with the
 //! statement's. If the account may not read those tables itself, the view is a *barrier*: what the statement evaluates on a row
 //! that the view does not show must not be noticed from outside.
 //!
@@ -164,7 +164,7 @@ impl Planner<'_> {
         );
         converts_nothing(kind, &a.ty, &b.ty)
             || are_numbers && as_numbers
-            // A text beside a number, which is converted for each row.
+            // A text is compared with a number, and converted for each row.
             || as_numbers && self.converts_silently(&a.ty, b)
             || as_numbers && self.converts_silently(&b.ty, a)
     }
@@ -179,7 +179,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns true if a constant becomes a number without a complaint, beside a column that is one.
+    /// Returns true if a constant becomes a number without a warning where it is compared with a column that is one.
     fn converts_silently(&self, column: &SqlType, constant: &Expr) -> bool {
         let as_number = Expr {
             node: Node::Compare(

@@ -5,7 +5,7 @@
 //!
 //! - [`query`]: queries, UNION and its kin; [`common`]: WITH; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
-//!   stands there beside names.
+//!   stands there other than names.
 //! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs); [`join`] and [`join_order`] the order of its tables ([`equalities`]: what follows from their conditions), [`access`] which ranges of which index
 //!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them ([`condition_order`]: in which order; [`barrier`]: not before the conditions of a view), [`order`] how not to sort them, [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
@@ -108,7 +108,7 @@ pub struct QueryPlan<S = SelectPlan> {
     pub converted: Vec<Expr>,
     /// Slots of the row around it that it reads.
     pub outer: Vec<usize>,
-    /// It gives the same, and changes nothing, when it is evaluated again beside the same rows.
+    /// It gives the same, and changes nothing, when it is evaluated again for the same rows around it.
     repeatable: bool,
     pub into: Destination,
     pub calc_found_rows: bool,

@@ -40,7 +40,7 @@ impl Planner<'_> {
         around.for_each(|slot| add_own(*slot, out));
     }
 
-    /// Whether a query gives the same, and changes nothing, when it is evaluated again beside the same rows.
+    /// Whether a query gives the same, and changes nothing, when it is evaluated again for the same rows around it.
     pub(super) fn is_repeatable(&self, query: usize) -> bool {
         self.queries[query].repeatable
     }

@@ -111,7 +111,7 @@ fn keeps_equals(e: &Expr) -> bool {
             (CmpKind::Str(collation), Node::Column(_)) => e.ty.collation == collation && !e.ty.is_member(),
             _ => true,
         };
-        // A text is read as the date that it is beside one, wherever that is.
+        // A text that is compared with a date is read as one, wherever that is done.
         let is_date = kind == CmpKind::DateTime && (left.ty.has_date() || right.ty.has_date());
         let typed = is_date || KeyForm::of(kind, &left.ty, &right.ty).is_some() || is_plain_null(left, right);
         kind != CmpKind::Json && typed && side(left) && side(right) && own(left) && own(right)

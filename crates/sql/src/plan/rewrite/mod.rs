@@ -1,7 +1,8 @@
 //! Rules that make of a bound query another one that has the same rows and costs less, before it is decided how it is done.
 //!
-//! [`RULES`] is the list, in the order in which they are applied. Each can be switched off by its name in `optimizer_switch`. A query that
-//! is part of a data change is left as it is: there it counts which tables are read before the first row changes.
+//! [`RULES`] is the list, in the order in which they are applied. Each can be switched off by its name in `optimizer_switch`. The queries
+//! of UPDATE and DELETE, and those in the values of an INSERT, are left as they are: there it counts which tables are read before the first
+//! row changes. The query of INSERT … SELECT has ended by then, so it is rewritten as any other.
 //!
 //! - [`derived_merge`]: a derived table or common table becomes a part of the join that it stands in.
 //! - [`condition_pushdown`]: a condition on a derived table is tested where its rows are found.

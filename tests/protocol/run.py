@@ -29,6 +29,7 @@ from attributes import Attributes  # noqa: E402
 from columns import Columns  # noqa: E402
 from executions import Executions  # noqa: E402
 from names import Names  # noqa: E402
+from sent import Sent  # noqa: E402
 from texts import TEXTS, answers  # noqa: E402
 from tracking import Tracking  # noqa: E402
 from wire import (  # noqa: E402
@@ -36,7 +37,7 @@ from wire import (  # noqa: E402
     COM_QUERY, COM_QUIT, COM_RESET_CONNECTION, COM_RESET_STMT, COM_SET_OPTION, COM_STATISTICS, MULTI_STATEMENTS, PLUGIN_AUTH, PROTOCOL_41,
     SECURE, WITH_DB, Closed, Wire, error_code)
 
-class Suite(Attributes, Columns, Executions, Names, Tracking):
+class Suite(Attributes, Columns, Executions, Names, Sent, Tracking):
     def __init__(self, address: Address, seed: int, report: Report):
         self.address, self.seed, self.report = address, seed, report
 

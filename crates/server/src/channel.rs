@@ -7,6 +7,7 @@ use crate::reply;
 use crate::results::ColumnEncoding;
 use crate::transport::Transport;
 use std::io;
+use tidemark_sql::types::Charset;
 use tidemark_sql::{Result, SqlError};
 
 pub struct Channel {
@@ -15,6 +16,8 @@ pub struct Channel {
     pub capabilities: Capabilities,
     /// How the columns of the current result set are encoded; kept for its memory.
     pub encodings: Vec<ColumnEncoding>,
+    /// The character set of names and of errors: `character_set_results`.
+    pub texts: Option<Charset>,
     /// The client cannot be written to any more.
     broken: bool,
 }
@@ -26,6 +29,7 @@ impl Channel {
             out: Output::new(),
             capabilities: Capabilities::default(),
             encodings: Vec::new(),
+            texts: None,
             broken: false,
         }
     }
@@ -53,7 +57,7 @@ impl Channel {
 
     pub fn error(&mut self, error: &SqlError) {
         let with_state = self.has(Capabilities::PROTOCOL_41);
-        reply::put_error(&mut self.out, error, with_state);
+        reply::put_error(&mut self.out, error, self.texts, with_state);
     }
 
     /// Sends all packets that have ended.

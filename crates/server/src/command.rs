@@ -61,6 +61,7 @@ impl Commands {
             channel.error(&errors::unknown_command());
             return Next::Command;
         };
+        channel.texts = session.state().settings.character_set_results;
         let done = match *command {
             QUERY => self.query(body, channel, session),
             STMT_EXECUTE => self.execute(body, channel, session),
@@ -73,6 +74,7 @@ impl Commands {
             Err(_) if session.is_cut_off() => Next::Close,
             // A body that is malformed, too: where the next packet begins is known all the same.
             Err(error) => {
+                channel.texts = session.state().settings.character_set_results;
                 channel.error(&error);
                 Next::Command
             }
@@ -160,7 +162,7 @@ impl Commands {
         let status = session.status_flags();
         for definitions in [&prepared.params, &prepared.columns] {
             for column in definitions {
-                reply::put_column(&mut channel.out, column);
+                reply::put_column(&mut channel.out, column, channel.texts);
             }
             if !definitions.is_empty() {
                 reply::put_separator(&mut channel.out, channel.capabilities, 0, status);
@@ -308,7 +310,7 @@ fn field_list(body: &[u8], channel: &mut Channel, session: &mut Session) -> Resu
     let mut fields = Fields::new(body);
     let (table, pattern) = (text(fields.until_nul()), text(fields.rest()));
     for column in session.field_list(&table, &pattern)? {
-        reply::put_listed_column(&mut channel.out, &column);
+        reply::put_listed_column(&mut channel.out, &column, channel.texts);
     }
     let status = session.status_flags();
     reply::put_end(&mut channel.out, channel.capabilities, 0, status);

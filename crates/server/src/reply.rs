@@ -3,7 +3,7 @@
 use crate::capability::Capabilities;
 use crate::packet::Output;
 use crate::wire::{put_bytes, put_lenenc};
-use tidemark_sql::types::ColumnMeta;
+use tidemark_sql::types::{Charset, ColumnMeta};
 use tidemark_sql::{OkInfo, SessionChange, SqlError, status};
 
 const OK: u8 = 0x00;
@@ -11,7 +11,7 @@ const EOF: u8 = 0xfe;
 const ERR: u8 = 0xff;
 const NULL: u8 = 0xfb;
 /// An expression without an alias is named after its text, which may be long.
-const NAME_LEN_MAX: usize = 256;
+const NAME_LEN_MAX: usize = 255;
 
 pub fn put_ok(out: &mut Output, info: &OkInfo) {
     put_ok_with(out, OK, info);
@@ -121,8 +121,8 @@ fn put_changes(packet: &mut Vec<u8>, changes: &[SessionChange]) {
     put_bytes(packet, &all);
 }
 
-/// An error. Before the handshake a client does not expect the SQLSTATE.
-pub fn put_error(out: &mut Output, error: &SqlError, with_state: bool) {
+/// An error, whose text is in the client's character set. Before the handshake a client does not expect the SQLSTATE.
+pub fn put_error(out: &mut Output, error: &SqlError, texts: Option<Charset>, with_state: bool) {
     out.abandon();
     let packet = out.begin();
     packet.push(ERR);
@@ -131,24 +131,25 @@ pub fn put_error(out: &mut Output, error: &SqlError, with_state: bool) {
         packet.push(b'#');
         packet.extend_from_slice(&error.sqlstate);
     }
-    packet.extend_from_slice(error.message.as_bytes());
+    packet.extend_from_slice(&Charset::send_error(texts, &error.message));
     out.end();
 }
 
-pub fn put_column(out: &mut Output, column: &ColumnMeta) {
-    put_definition(out.begin(), column);
+/// The definition of a column, its names in the client's character set.
+pub fn put_column(out: &mut Output, column: &ColumnMeta, texts: Option<Charset>) {
+    put_definition(out.begin(), column, texts);
     out.end();
 }
 
 /// As COM_FIELD_LIST lists a column: with its default value, which is not given.
-pub fn put_listed_column(out: &mut Output, column: &ColumnMeta) {
+pub fn put_listed_column(out: &mut Output, column: &ColumnMeta, texts: Option<Charset>) {
     let packet = out.begin();
-    put_definition(packet, column);
+    put_definition(packet, column, texts);
     packet.push(NULL);
     out.end();
 }
 
-fn put_definition(packet: &mut Vec<u8>, column: &ColumnMeta) {
+fn put_definition(packet: &mut Vec<u8>, column: &ColumnMeta, texts: Option<Charset>) {
     packet.extend_from_slice(b"\x03def");
     for name in [
         &column.db,
@@ -157,7 +158,8 @@ fn put_definition(packet: &mut Vec<u8>, column: &ColumnMeta) {
         &column.name,
         &column.org_name,
     ] {
-        put_bytes(packet, &name.as_bytes()[..name.floor_char_boundary(NAME_LEN_MAX)]);
+        let name = &name[..name.floor_char_boundary(NAME_LEN_MAX)];
+        put_bytes(packet, &Charset::send_name(texts, name));
     }
     packet.push(12); // the length of what follows
     packet.extend_from_slice(&column.charset.to_le_bytes());
@@ -211,11 +213,11 @@ mod tests {
     fn errors_carry_their_state_once_there_is_one() {
         let error = crate::errors::too_many_connections();
         let mut out = Output::new();
-        put_error(&mut out, &error, false);
+        put_error(&mut out, &error, None, false);
         assert_eq!(out.finished(), b"\x17\0\0\0\xff\x10\x04Too many connections");
         let mut out = Output::new();
         out.begin().extend_from_slice(b"half a row");
-        put_error(&mut out, &error, true);
+        put_error(&mut out, &error, None, true);
         assert_eq!(
             out.finished(),
             b"\x1d\0\0\0\xff\x10\x04#08004Too many connections"
@@ -238,12 +240,12 @@ mod tests {
     #[test]
     fn a_column_definition_field_by_field() {
         let mut out = Output::new();
-        put_column(&mut out, &column());
+        put_column(&mut out, &column(), None);
         let expected =
             b"\x26\0\0\0\x03def\x06sbtest\x01t\x07sbtest1\x01c\x01c\x0c\x2d\0\xe0\x01\0\0\xfe\x01\0\0\0\0";
         assert_eq!(out.finished(), expected);
         let mut out = Output::new();
-        put_listed_column(&mut out, &column());
+        put_listed_column(&mut out, &column(), None);
         assert_eq!(out.finished()[4..], [&expected[4..], &[0xfb]].concat());
     }
 }

@@ -13,7 +13,7 @@ use crate::reply;
 use crate::wire::{put_bytes, put_lenenc};
 use tidemark_sql::types::convert::{format_double_fixed, format_float_fixed};
 use tidemark_sql::types::meta::{flag, wire};
-use tidemark_sql::types::{ColumnMeta, Date, DateTime, SqlType, Time};
+use tidemark_sql::types::{Charset, ColumnMeta, Date, DateTime, SqlType, Time};
 use tidemark_sql::{OkInfo, Result, ResultSink, SessionChange, SqlError, status};
 
 /// Answers are sent in portions of about this size.
@@ -214,7 +214,7 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
         put_lenenc(out.begin(), columns.len() as u64);
         out.end();
         for column in columns {
-            reply::put_column(out, column);
+            reply::put_column(out, column, self.channel.texts);
         }
         let definitions_end = out.mark();
         // The flags of this packet are superseded by those at the end of the rows.
@@ -224,6 +224,10 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
             collecting.rows = out.mark();
         }
         Ok(())
+    }
+
+    fn texts_in(&mut self, charset: Option<Charset>) {
+        self.channel.texts = charset;
     }
 
     #[inline]

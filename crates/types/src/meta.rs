@@ -112,8 +112,8 @@ pub struct ColumnMeta {
 
 impl ColumnMeta {
     /// Of an expression: no table, no original name. `results` is the collation text is sent in
-    /// (`character_set_results`).
-    pub fn of_expression(name: &str, ty: &SqlType, results: Collation) -> ColumnMeta {
+    /// (`character_set_results`); `None`: each text in its own.
+    pub fn of_expression(name: &str, ty: &SqlType, results: Option<Collation>) -> ColumnMeta {
         ColumnMeta {
             db: String::new(),
             table: String::new(),
@@ -134,7 +134,7 @@ impl ColumnMeta {
         table: (&str, &str),
         name: (&str, &str),
         ty: &SqlType,
-        results: Collation,
+        results: Option<Collation>,
     ) -> Self {
         ColumnMeta {
             db: db.to_string(),
@@ -156,19 +156,20 @@ impl ColumnMeta {
 impl SqlType {
     /// Bytes the widest value needs in the type's own character set.
     pub fn byte_width(&self) -> u32 {
-        byte_length(self, self.collation)
+        byte_length(self, None)
     }
 }
 
-fn charset_of(ty: &SqlType, results: Collation) -> u16 {
+fn charset_of(ty: &SqlType, results: Option<Collation>) -> u16 {
     if ty.kind == TypeKind::Json || !ty.is_string() || ty.is_binary_string() {
         return Collation::BINARY.id();
     }
-    results.id()
+    results.unwrap_or(ty.collation).id()
 }
 
-fn byte_length(ty: &SqlType, results: Collation) -> u32 {
+fn byte_length(ty: &SqlType, results: Option<Collation>) -> u32 {
     let binary = ty.is_binary_string();
+    let results = results.unwrap_or(ty.collation);
     match ty.kind {
         TypeKind::Json => u32::MAX,
         // A text of no declared length is as long as a column could be.

@@ -3,7 +3,7 @@
 use super::sink::{OkInfo, ResultSink};
 use super::state::SessionState;
 use crate::error::Result;
-use crate::types::{ColumnMeta, SqlType, TypeKind, Value};
+use crate::types::{Charset, ColumnMeta, SqlType, TypeKind, Value};
 
 /// The result of a statement that is neither a query nor a change of rows.
 pub enum Answer {
@@ -96,8 +96,14 @@ impl ResultRows {
         self.rows.push(row);
     }
 
-    /// Sends the rows. `status` goes with the end of the result.
-    pub fn send(&self, state: &SessionState, status: u16, out: &mut dyn ResultSink) -> Result<()> {
+    /// Sends the rows. The number of warnings and `status` go with the end of the result.
+    pub fn send(
+        &self,
+        state: &SessionState,
+        warnings: u16,
+        status: u16,
+        out: &mut dyn ResultSink,
+    ) -> Result<()> {
         let results = state.results_collation();
         let columns: Vec<ColumnMeta> = self
             .columns
@@ -107,8 +113,13 @@ impl ResultRows {
         out.columns(&columns)?;
         for row in &self.rows {
             out.begin_row();
-            for value in row {
-                put_value(out, value);
+            for (value, (_, ty)) in row.iter().zip(&self.columns) {
+                match value {
+                    Value::Str(text) => {
+                        out.bytes(&Charset::send(state.settings.character_set_results, ty, text));
+                    }
+                    value => put_value(out, value),
+                }
             }
             out.end_row()?;
             if out.is_full() {
@@ -116,7 +127,7 @@ impl ResultRows {
             }
         }
         state.track_rows();
-        out.end_rows(state.warnings.count(), status, &state.take_changes_with_rows())
+        out.end_rows(warnings, status, &state.take_changes_with_rows())
     }
 }
 

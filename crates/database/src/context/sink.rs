@@ -6,7 +6,7 @@
 
 use super::session_track::SessionChange;
 use crate::error::{Result, SqlError};
-use crate::types::{ColumnMeta, Date, DateTime, Time};
+use crate::types::{Charset, ColumnMeta, Date, DateTime, Time};
 
 /// The result of a statement without rows: an OK packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +53,11 @@ pub mod status {
 pub trait ResultSink {
     /// Begins a result set. The columns' types say how each value of a row is encoded.
     fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()>;
+
+    /// Names are sent in this character set from now on.
+    fn texts_in(&mut self, charset: Option<Charset>) {
+        let _ = charset;
+    }
 
     /// Begins a row; as many values as there are columns follow, in their order.
     fn begin_row(&mut self);

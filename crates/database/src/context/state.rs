@@ -256,15 +256,14 @@ impl SessionState {
         self.info.capabilities & capability::FOUND_ROWS != 0
     }
 
-    /// The collation that text is sent in.
-    pub fn results_collation(&self) -> Collation {
-        match self.settings.character_set_results {
-            Some(charset) if charset == self.settings.collation_connection.charset() => {
-                self.settings.collation_connection
-            }
-            Some(charset) => charset.default_collation(),
-            None => Collation::DEFAULT,
-        }
+    /// The collation that text is sent in; `None`: each text in its own.
+    pub fn results_collation(&self) -> Option<Collation> {
+        let charset = self.settings.character_set_results?;
+        let connection = self.settings.collation_connection;
+        Some(match charset == connection.charset() {
+            true => connection,
+            false => charset.default_collation(),
+        })
     }
 
     /// The database an unqualified name belongs to. Error 1046.

@@ -63,7 +63,7 @@ pub struct BindCtx {
     pub depends_on_values: Cell<bool>,
     /// Set when something is bound that would be something else on another server.
     pub is_unsafe: Cell<bool>,
-    /// What a client that writes this anew is warned of: that it is going to be removed.
+    /// What a client that writes this anew is warned of: that it is going to be removed, or is a name that loses its spaces.
     pub deprecated: RefCell<Vec<SqlError>>,
     /// The texts beside dates whose values are not known yet.
     pub dates: RefCell<Vec<DateConstant>>,

@@ -34,9 +34,9 @@ fn metadata_is_mysqls() {
             let bound = binder.bind(&parsed, &scope, &mut Collect::default())?;
             let m = match bound.node {
                 Node::Column(slot) if slot < columns.len() => {
-                    ColumnMeta::of_column("db", ("t", "t"), ("c", "c"), &bound.ty, Collation::DEFAULT)
+                    ColumnMeta::of_column("db", ("t", "t"), ("c", "c"), &bound.ty, Some(Collation::DEFAULT))
                 }
-                _ => ColumnMeta::of_expression("x", &bound.ty, Collation::DEFAULT),
+                _ => ColumnMeta::of_expression("x", &bound.ty, Some(Collation::DEFAULT)),
             };
             Ok(format!(
                 "{} {} {} {} {}",

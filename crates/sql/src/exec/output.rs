@@ -27,19 +27,17 @@ pub trait Output {
 pub struct SinkOutput<'a> {
     sink: &'a mut dyn ResultSink,
     types: Vec<SqlType>,
-    /// Text is converted to this character set.
+    /// What the client takes texts in.
     charset: Option<Charset>,
     pub rows: u64,
 }
 
 impl<'a> SinkOutput<'a> {
     pub fn new(sink: &'a mut dyn ResultSink, types: Vec<SqlType>, session: &SessionState) -> SinkOutput<'a> {
-        let converts = |charset: &Charset| !matches!(charset, Charset::Utf8mb4 | Charset::Binary);
-        let charset = session.settings.character_set_results.filter(converts);
         SinkOutput {
             sink,
             types,
-            charset,
+            charset: session.settings.character_set_results,
             rows: 0,
         }
     }
@@ -48,15 +46,8 @@ impl<'a> SinkOutput<'a> {
         match value {
             Val::Json(text) => self.put(&Val::Str(shown_text(Cow::Borrowed(text))), ty),
             Val::Str(text) | Val::Member(_, text) => match self.charset {
-                // A text that is in this set already goes as it is, whatever it has.
-                Some(charset)
-                    if !ty.is_binary_string()
-                        && ty.is_string()
-                        && (charset.is_encoded() || ty.collation.charset() != charset) =>
-                {
-                    self.sink.bytes(&charset.write(text))
-                }
-                _ => self.sink.bytes(text),
+                Some(Charset::Utf8mb4) => self.sink.bytes(text),
+                results => self.sink.bytes(&Charset::send(results, ty, text)),
             },
             Val::Null => self.sink.null(),
             Val::Int(v) => self.sink.int(*v),

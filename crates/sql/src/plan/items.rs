@@ -11,7 +11,7 @@ use crate::expr::{DefaultOf, Expr, Node};
 use crate::parse::ast::{self, Literal, SelectItem};
 use crate::parse::lexer::{Lexer, Op, TokenKind, unquote};
 use crate::types::meta::flag;
-use crate::types::{ColumnMeta, TypeKind};
+use crate::types::{Collation, ColumnMeta, TypeKind};
 
 /// An item of the select list.
 pub(super) struct Item {
@@ -95,9 +95,13 @@ impl Planner<'_> {
     /// The name of an item's column: its alias, or else what is written.
     pub(super) fn item_name(&self, expr: &ast::Expr, alias: Option<&str>, text: &str) -> String {
         match (alias, expr) {
-            (Some(alias), _) => alias.to_owned(),
+            (Some(alias), _) => self.alias_name(alias),
             (None, ast::Expr::Column(column)) => column.column.clone(),
-            (None, ast::Expr::Literal(literal)) => self.literal_name(literal, text),
+            (None, ast::Expr::Literal(literal)) => {
+                without_spaces(&self.literal_name(literal, text)).to_owned()
+            }
+            // Whatever parentheses are around.
+            (None, ast::Expr::Param(_)) => "?".to_owned(),
             (
                 None,
                 ast::Expr::Unary {
@@ -110,6 +114,25 @@ impl Planner<'_> {
             }
             (None, _) => text.to_owned(),
         }
+    }
+
+    /// An alias without spaces in front, of which MySQL warns.
+    fn alias_name(&self, alias: &str) -> String {
+        let name = without_spaces(alias);
+        if name.len() < alias.len() {
+            let warning = match name.is_empty() {
+                true => SqlError::new(er::NAME_BECOMES_EMPTY, format!("Name '{alias}' has become ''")),
+                false => SqlError::new(
+                    er::REMOVED_SPACES,
+                    format!("Leading spaces are removed from name '{alias}'"),
+                ),
+            };
+            let mut warnings = self.binder.ctx.deprecated.borrow_mut();
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        name.to_owned()
     }
 
     /// A string, a number in decimal digits and NULL name their columns by themselves, whatever parentheses and signs are around: a string by
@@ -172,6 +195,10 @@ impl Planner<'_> {
                 }
                 _ => {
                     let mut meta = ColumnMeta::of_expression(&item.name, &item.expr.ty, results);
+                    if item.expr.ty.kind == TypeKind::Json && keyed {
+                        // One that is computed is a text; one that is kept is not, as in MySQL.
+                        meta.charset = results.unwrap_or(Collation::UTF8MB4_BIN).id();
+                    }
                     if let Some((view, column)) = computed_by_view(from, &item.expr) {
                         meta.table = view.to_owned();
                         meta.org_name = column.to_owned();
@@ -201,7 +228,7 @@ impl Planner<'_> {
         table: &FromTable,
         column: usize,
         item: &Item,
-        results: crate::types::Collation,
+        results: Option<Collation>,
     ) -> ColumnMeta {
         let def: &TableDef = match &table.input {
             FromInput::Stored { def, .. } | FromInput::Virtual(def) => def,
@@ -237,6 +264,11 @@ impl Planner<'_> {
         meta.flags |= key_flags(def, column);
         meta
     }
+}
+
+/// A name without spaces in front.
+fn without_spaces(name: &str) -> &str {
+    name.trim_start_matches(|c: char| c == ' ' || c.is_ascii_control())
 }
 
 /// An expression behind its signs.

@@ -97,7 +97,11 @@ impl Session {
                 if counts_rows(statement) {
                     self.state.found_rows.set(rows.rows.len() as u64);
                 }
-                rows.send(&self.state, status, out)
+                let warnings = match is_about_warnings(statement) {
+                    true => 0,
+                    false => self.state.warnings.count(),
+                };
+                rows.send(&self.state, warnings, status, out)
             }
         }
     }
@@ -271,6 +275,17 @@ pub(super) fn is_planned(statement: &Statement) -> bool {
             | Statement::Do(_)
             | Statement::Explain(_)
             | Statement::HandlerRead(_)
+    )
+}
+
+/// Whether a statement shows the warnings of the one before, and has none itself.
+fn is_about_warnings(statement: &Statement) -> bool {
+    let Statement::Show(show) = statement else {
+        return false;
+    };
+    matches!(
+        show.what,
+        ShowKind::Warnings { .. } | ShowKind::Errors { .. } | ShowKind::CountWarnings | ShowKind::CountErrors
     )
 }
 

@@ -15,7 +15,7 @@ use crate::parse::ast::{PrepareSource, Statement, StatementHints};
 use crate::parse::{expect_single, parse_shape, trim};
 use crate::statements::Meter;
 use crate::statements::prepared::Instance;
-use crate::types::{ColumnMeta, SqlType, Value};
+use crate::types::{Collation, ColumnMeta, SqlType, Value};
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -174,7 +174,8 @@ impl Session {
         let id = self.statements.next_id();
         prepared.list(&self.state, (id, None), self.measure.took_nanos());
         let results = self.state.results_collation();
-        let param = ColumnMeta::of_expression("?", &SqlType::varchar(16_383, results), results);
+        let param = SqlType::varchar(16_383, results.unwrap_or(Collation::DEFAULT));
+        let param = ColumnMeta::of_expression("?", &param, results);
         let answer = Prepared {
             id,
             params: vec![param; prepared.param_count],

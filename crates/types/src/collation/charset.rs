@@ -1,6 +1,7 @@
 //! Character sets: what may be written in each, and how long it is in bytes.
 
 use super::{Charset, WideForm};
+use crate::SqlType;
 use std::borrow::Cow;
 
 impl Charset {
@@ -80,6 +81,40 @@ impl Charset {
         }
     }
 
+    /// Returns how many bytes a character has that begins with this byte; 0: none begins with it.
+    pub fn bytes_of_lead(self, lead: u8) -> usize {
+        match self {
+            Charset::Utf8mb4 | Charset::Utf8mb3 => match lead {
+                0..0x80 => 1,
+                0x80..0xC2 => 0,
+                0xC2..0xE0 => 2,
+                0xE0..0xF0 => 3,
+                0xF0..0xF8 if self == Charset::Utf8mb4 => 4,
+                _ => 0,
+            },
+            Charset::Wide(form) => form.bytes_of_lead(lead),
+            Charset::Binary | Charset::Ascii | Charset::Bytes(_) => 1,
+        }
+    }
+
+    /// Whether so many bytes as the first one asks for are a character, as a reader of files has it, who looks for what divides fields.
+    pub fn is_character(self, bytes: &[u8]) -> bool {
+        matches!(self, Charset::Wide(WideForm::Ucs2 | WideForm::Utf32)) || self.decode(bytes).is_some()
+    }
+
+    /// Returns the server's form of bytes of which some are no texts of this set, with question marks in their place.
+    pub fn decode_marked(self, bytes: &[u8]) -> Vec<u8> {
+        let (mut text, mut rest) = (Vec::new(), bytes);
+        while !rest.is_empty() {
+            let (known, wrong) = rest.split_at(self.well_formed_bytes(rest));
+            text.extend(self.decode(known).unwrap_or_default());
+            let skipped = wrong.len().min(self.min_bytes() as usize);
+            text.extend(std::iter::repeat_n(b'?', skipped.min(1)));
+            rest = &wrong[skipped..];
+        }
+        text
+    }
+
     /// How many of the bytes are texts of this set, before the first that are not.
     pub fn well_formed_bytes(self, bytes: &[u8]) -> usize {
         let unit = self.min_bytes() as usize;
@@ -119,6 +154,46 @@ impl Charset {
             true => text.into(),
             false => self.repair(text, false).unwrap_or_default().into(),
         }
+    }
+
+    /// The bytes of a text of a type for a client that takes texts in `results`; `None`, or `binary`: in the text's own set. What is in
+    /// the client's set already goes as it is, whatever it has.
+    pub fn send<'t>(results: Option<Charset>, ty: &SqlType, text: &'t [u8]) -> Cow<'t, [u8]> {
+        if !ty.is_string() || ty.is_binary_string() {
+            return text.into();
+        }
+        let own = ty.collation.charset();
+        match results {
+            Some(Charset::Utf8mb4) => text.into(),
+            None | Some(Charset::Binary) => own.encode(text).map_or(text.into(), Cow::Owned),
+            Some(charset) if charset.is_encoded() || own != charset => charset.write(text),
+            Some(_) => text.into(),
+        }
+    }
+
+    /// The bytes of a name, or of another text of the server's own, for a client that takes texts in `results`.
+    pub fn send_name(results: Option<Charset>, name: &str) -> Cow<'_, [u8]> {
+        match results {
+            None | Some(Charset::Utf8mb4 | Charset::Binary) => name.as_bytes().into(),
+            Some(charset) => charset.write(name.as_bytes()),
+        }
+    }
+
+    /// Like [`Charset::send_name`], of an error's text: what the client's set lacks is shown by its number, `\\0416`.
+    pub fn send_error(results: Option<Charset>, text: &str) -> Cow<'_, [u8]> {
+        let Some(charset) = results.filter(|charset| !charset.can_write(text.as_bytes())) else {
+            return Charset::send_name(results, text);
+        };
+        let mut shown = String::with_capacity(text.len());
+        for c in text.chars() {
+            let code = c as u32;
+            match (charset.has(c), code > 0xFFFF) {
+                (true, _) => shown.push(c),
+                (false, false) => shown.push_str(&format!("\\{code:04X}")),
+                (false, true) => shown.push_str(&format!("\\+{code:06X}")),
+            }
+        }
+        charset.write(shown.as_bytes()).into_owned().into()
     }
 
     /// A text that a client sends in this set, as the server has texts. A byte that is no character becomes a question mark.

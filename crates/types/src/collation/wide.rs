@@ -71,6 +71,15 @@ impl WideForm {
         }
     }
 
+    /// Bytes of a character that begins with this byte.
+    pub(super) fn bytes_of_lead(self, lead: u8) -> usize {
+        match self {
+            WideForm::Utf32 => 4,
+            WideForm::Utf16 if lead & 0xFC == 0xD8 => 4,
+            WideForm::Ucs2 | WideForm::Utf16 | WideForm::Utf16le => 2,
+        }
+    }
+
     /// Bytes of the longest character.
     pub(crate) fn max_bytes(self) -> u32 {
         match self {

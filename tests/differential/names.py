@@ -5,11 +5,13 @@
     tests/golden.py --address 127.0.0.1:3306:USER --record mysql.test          # MySQL
     tests/golden.py --address 127.0.0.1:3307:root --record tidemark.test
     tests/differential/names.py mysql.test tidemark.test > tests/sql/names_in_clauses.test
+    tests/differential/names.py --different mysql.test tidemark.test > tests/sql/names_in_clauses_that_differ.test
 
 A statement is made of four choices: what the select list calls things (a column, an alias, an alias that hides a column of the same
 or of another meaning, an aggregate, an ambiguous column), how the name is used (alone, inside an expression, in an aggregate, in a
-subquery), in which clause, and whether ONLY_FULL_GROUP_BY holds. MySQL's answers are recorded, rows or the error's number. The last
-command keeps the statements that both servers answer alike, and counts the others by kind; docs/compatibility.md lists these kinds.
+subquery), in which clause, and whether ONLY_FULL_GROUP_BY holds. MySQL's answers are recorded, rows or the error's number. The first of
+the last two commands keeps the statements that both servers answer alike, and counts the others by kind; the second keeps these others,
+by kind, so that none is added unseen. docs/compatibility.md lists the kinds.
 """
 import sys
 from collections import Counter
@@ -215,6 +217,7 @@ INSERT INTO t (a) SELECT a AS x FROM u WHERE x > 1
 INSERT INTO t (a) SELECT a + 10 AS x FROM u HAVING x > 100
 """
 
+REASON = "names of items within subqueries"
 MODES = [("the default mode", "DEFAULT"), ("any mode", "''"), ("ANSI", "'ANSI'")]
 
 
@@ -251,7 +254,34 @@ def common(mysql: str, tidemark: str) -> None:
         print(f"{count} with {theirs} in MySQL and {mine} here", file=sys.stderr)
 
 
+def different(mysql: str, tidemark: str) -> None:
+    """Prints the statements that two recordings of the script answer differently, under each SQL mode by kind."""
+    kinds: dict[tuple[str, str], list[golden.Step]] = {}
+
+    def end_of_mode() -> None:
+        for (theirs, mine), steps in sorted(kinds.items(), key=lambda found: -len(found[1])):
+            print(f"\n# {theirs} in MySQL, {'other ' if theirs == mine else ''}{mine} here")
+            for step in steps:
+                print("\n".join(step.written + [golden.INDENT + line for line in step.expected]))
+        kinds.clear()
+
+    for mine, theirs in zip(*(golden.parse(Path(name).read_text()) for name in (tidemark, mysql)), strict=True):
+        if isinstance(theirs, str):
+            if theirs.startswith("# In "):
+                end_of_mode()
+            print(theirs)
+            if theirs.startswith("# Names"):
+                print(f"# Differs from MySQL: {REASON}")
+        elif "code" not in theirs.tags:
+            print("\n".join(theirs.written + [golden.INDENT + line for line in theirs.expected]))
+        elif theirs.expected != mine.expected:
+            kinds.setdefault((kind(theirs), kind(mine)), []).append(mine)
+    end_of_mode()
+
+
 def main() -> None:
+    if len(sys.argv) == 4:
+        return different(*sys.argv[2:])
     if len(sys.argv) == 3:
         return common(*sys.argv[1:])
     print("# Names of columns and aliases in every clause: made by tests/differential/names.py, which says how.")

@@ -181,6 +181,24 @@ impl<'p> Scope<'p> {
         }
     }
 
+    /// Returns the scope in which a name that several columns of a table have is the first one's.
+    pub fn with_first_names(&self) -> Scope<'p> {
+        let mut scope = self.clone();
+        for table in &mut scope.tables {
+            for at in 1..table.columns.len() {
+                let (before, rest) = table.columns.split_at_mut(at);
+                if before
+                    .iter()
+                    .any(|column| names_equal(&column.name, &rest[0].name))
+                {
+                    rest[0].name.clear();
+                    (rest[0].hidden, rest[0].merged) = (true, true);
+                }
+            }
+        }
+        scope
+    }
+
     /// How many slots the row has so far.
     pub fn width(&self) -> usize {
         let slots = self

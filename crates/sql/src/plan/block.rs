@@ -344,7 +344,10 @@ fn check_having(e: &ast::Expr, scope: &Scope, items: &[Item], keys: &[Expr]) -> 
 
 /// The item that GROUP BY names by itself: a column of the tables comes first, unless it is the item or it is not known which.
 fn grouped_item<'i>(name: &ast::ColumnName, scope: &Scope, items: &'i [Item]) -> Result<Option<&'i Item>> {
-    let Some(item) = find_item(items, name, GROUP_CLAUSE)?.filter(|_| name.table.is_none()) else {
+    if name.table.is_some() {
+        return Ok(None);
+    }
+    let Some(item) = find_item(items, name, GROUP_CLAUSE)? else {
         return Ok(None);
     };
     Ok(match scope.find(name, GROUP_CLAUSE) {

@@ -5,11 +5,13 @@ use super::items::{Item, find_item};
 use super::outer_aggregate::Place;
 use super::rollup::placeholder;
 use super::walk::has_subquery;
-use super::window::{Windows, has_window};
+use super::window::{Windows, has_window, is_window_clause};
 use super::{AGGREGATE, Planner, WINDOW};
 use crate::error::{Result, SqlError, er};
 use crate::expr::digits::Asked;
-use crate::expr::{Aggregate, Binder, Expr, Hooks, Node, Scope, ScopeAlias, build};
+use crate::expr::{
+    Aggregate, Binder, Expr, Hooks, Node, Scope, ScopeAlias, build, misplaced_window_function,
+};
 use crate::parse::ast::{self, ColumnName, FunctionCall, Query};
 use crate::types::SqlType;
 
@@ -93,7 +95,7 @@ impl<'h> Aliases<'h> {
             name: item.name.clone(),
             value: match &item.expr {
                 e if has_window(e) => Err(misplaced_alias(&item.name)),
-                e if self.rank == Rank::Inside && is_aggregated(e) => Err(SqlError::new(
+                e if is_aggregated(e) => Err(SqlError::new(
                     er::ILLEGAL_REFERENCE,
                     format!(
                         "Reference '{}' not supported (reference to group function)",
@@ -214,7 +216,13 @@ impl Hooks for BlockHooks<'_, '_> {
     fn name(&mut self, name: &ColumnName, scope: &Scope, binder: &Binder) -> Option<Result<Expr>> {
         let found = self.aliases.meant(name, scope, binder.clause).transpose()?;
         Some(found.and_then(|item| match &item.expr {
-            e if has_window(e) && self.windows.is_none() => Err(misplaced_alias(&item.name)),
+            e if has_window(e) && self.windows.is_none() => {
+                let is_key = is_window_clause(binder.clause) && self.aggregates.is_some();
+                Err(match is_key {
+                    true => misplaced_window_function(&item.name),
+                    false => misplaced_alias(&item.name),
+                })
+            }
             _ => Ok(item.named()),
         }))
     }
@@ -240,7 +248,12 @@ impl BlockHooks<'_, '_> {
         if call.star {
             return Ok(Aggregate::count_rows());
         }
-        let aggregate = Aggregate::resolve(&call.name, args?, call.distinct, binder.ctx)
+        let args = args?;
+        // The name of an aggregate is one, too.
+        if args.iter().any(is_aggregated) {
+            return Err(SqlError::invalid_group_function());
+        }
+        let aggregate = Aggregate::resolve(&call.name, args, call.distinct, binder.ctx)
             .unwrap_or_else(|| Err(SqlError::unknown_function(&call.name)))?;
         Ok(aggregate.with_order(order?, call.separator.clone()))
     }

@@ -284,7 +284,12 @@ impl<'a> Planner<'a> {
             windows: None,
             aliases: Aliases::NONE,
         };
-        let bound = binder.bind(e, scope, &mut hooks);
+        let is_name = matches!(e, ast::Expr::Column(_));
+        let bound = match is_name {
+            true => binder.bind(e, scope, &mut hooks),
+            // Within an expression the first column of a name is meant.
+            false => binder.bind(e, &scope.with_first_names(), &mut hooks),
+        };
         let mut bound = bound.map_err(|error| match qualifier(e) {
             Some(table) if error.code == er::BAD_FIELD => table_not_allowed(table),
             _ => error,

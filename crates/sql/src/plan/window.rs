@@ -18,6 +18,8 @@ use std::collections::HashMap;
 
 /// How error texts name a window without a name.
 const UNNAMED: &str = "<unnamed window>";
+const PARTITION_CLAUSE: &str = "window partition by";
+const ORDER_CLAUSE: &str = "window order by";
 
 /// All window functions of a block, in the order in which they are worked out.
 pub struct WindowPlan {
@@ -493,12 +495,12 @@ fn own_keys(
     let partition = window
         .partition_by
         .iter()
-        .map(|e| key(e, "window partition by"))
+        .map(|e| key(e, PARTITION_CLAUSE))
         .collect::<Result<Vec<_>>>()?;
     let order = window
         .order_by
         .iter()
-        .map(|item| Ok((key(&item.expr, "window order by")?, item.descending)))
+        .map(|item| Ok((key(&item.expr, ORDER_CLAUSE)?, item.descending)))
         .collect::<Result<Vec<_>>>()?;
     Ok(OwnKeys { partition, order })
 }
@@ -763,6 +765,11 @@ impl Planner<'_> {
 /// Whether an expression reads the value of a window function.
 pub(super) fn has_window(e: &Expr) -> bool {
     e.columns().iter().any(|slot| (WINDOW..OUTER).contains(slot))
+}
+
+/// Whether an error of this clause is one of a window's keys.
+pub(super) fn is_window_clause(clause: &str) -> bool {
+    clause == PARTITION_CLAUSE || clause == ORDER_CLAUSE
 }
 
 fn no_such_window(name: &str) -> SqlError {

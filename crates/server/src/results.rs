@@ -578,7 +578,7 @@ mod tests {
             second,
             fsp,
             micro,
-            repeated: false,
+            repeated: 0,
         }
     }
 

@@ -374,10 +374,7 @@ impl Target<'_> {
         let parsed = match value {
             Val::Date(d) => Some(d.midnight()),
             // A value has its local time alone, as in MySQL: only a text with an offset says which of two instants it is.
-            Val::DateTime(t) => Some(DateTime {
-                repeated: false,
-                ..*t
-            }),
+            Val::DateTime(t) => Some(DateTime { repeated: 0, ..*t }),
             Val::Time(t) => super::convert::time_on(super::convert::today(self.env), *t),
             Val::Str(s) => match parse::datetime(s, mode) {
                 Some(p) => {

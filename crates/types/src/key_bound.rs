@@ -323,10 +323,7 @@ fn time_bound(micros: i64, column: &SqlType) -> KeyBound {
 
 fn datetime_bound(point: DateTime, column: &SqlType, zone: &TimeZone) -> KeyBound {
     // Comparisons do not tell apart the two instants of a local time that is repeated.
-    let point = DateTime {
-        repeated: false,
-        ..point
-    };
+    let point = DateTime { repeated: 0, ..point };
     if point.date.year > YEAR_MAX {
         // What an IN list has for a text that is no date.
         return KeyBound::Unusable;

@@ -43,7 +43,10 @@ pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
         Val::Member(_, text) => push_text(text, ty, out)?,
         Val::Date(d) => push_fixed(d.midnight().pack(), out),
         // A TIMESTAMP is ordered as what is stored, by the instant.
-        Val::DateTime(t) if ty.kind == TypeKind::Timestamp => push_fixed(t.pack_instant(), out),
+        Val::DateTime(t) if ty.kind == TypeKind::Timestamp => {
+            out.push(1);
+            out.extend_from_slice(&t.pack_instant().to_be_bytes());
+        }
         Val::DateTime(t) => push_fixed(t.pack(), out),
         Val::Time(t) => push_fixed(t.micros as u64 ^ 1 << 63, out),
     }

@@ -90,16 +90,23 @@ impl TimeZone {
         }
     }
 
-    /// True if an earlier instant has the same local time.
-    fn repeats(&self, micros: i64) -> bool {
+    /// 0 if no earlier instant has the same local time, else as [`DateTime::repeated`].
+    fn repeats(&self, micros: i64) -> u16 {
         let (TimeZone::System(zone) | TimeZone::Named(_, zone)) = self else {
-            return false;
+            return 0;
         };
         if zone.to_fixed_offset().is_ok() {
-            return false;
+            return 0;
         }
         let (before, now) = (self.offset_at(micros - MICROS_PER_DAY), self.offset_at(micros));
-        before > now && self.offset_at(micros - (before - now) * MICROS_PER_SECOND) == before
+        let back = (before - now) * MICROS_PER_SECOND;
+        if back <= 0 || self.offset_at(micros - back) != before {
+            return 0;
+        }
+        let left = self.transition(micros - back, micros) + back - micros;
+        let minutes =
+            left.div_euclid(60 * MICROS_PER_SECOND) + i64::from(left % (60 * MICROS_PER_SECOND) != 0);
+        minutes.clamp(1, i64::from(u16::MAX)) as u16
     }
 
     /// The instant of a local date and time, in microseconds since 1970 UTC. In the gap of a spring change the
@@ -113,7 +120,7 @@ impl TimeZone {
     /// True if clocks show a local date and time twice.
     pub fn is_repeated(&self, local: DateTime) -> bool {
         let at = |repeated| self.instant(DateTime { repeated, ..local });
-        at(false) != at(true)
+        at(0) != at(1)
     }
 
     /// True if clocks jump over a local date and time.
@@ -129,8 +136,8 @@ impl TimeZone {
         let before = self.offset_at(naive - MICROS_PER_DAY);
         let after = self.offset_at(naive + MICROS_PER_DAY);
         let order = match local.repeated {
-            true => [after, before],
-            false => [before, after],
+            0 => [before, after],
+            _ => [after, before],
         };
         for offset in order {
             let candidate = naive - offset * MICROS_PER_SECOND;
@@ -201,13 +208,35 @@ mod tests {
         let (first, second) = (at(1_761_438_600), at(1_761_442_200));
         assert_eq!(first.to_string(), "2025-10-26 02:30:00");
         assert_eq!(first, second);
-        assert!(!first.repeated && second.repeated && !at(1_761_447_600).repeated);
+        assert_eq!([first, second, at(1_761_447_600)].map(|t| t.repeated), [0, 30, 0]);
         assert_eq!(zone.instant(first), 1_761_438_600 * MICROS_PER_SECOND);
         assert_eq!(zone.instant(second), 1_761_442_200 * MICROS_PER_SECOND);
         assert!(first.pack_instant() < at(1_761_439_500).pack_instant());
         assert!(at(1_761_439_500).pack_instant() < second.pack_instant());
-        let back = DateTime::unpack_instant(second.pack_instant(), 0);
-        assert!(back == second && back.repeated);
+    }
+
+    #[test]
+    fn instants_are_in_order_where_several_hours_or_midnight_are_repeated() {
+        // Two hours back in Troll; an hour back from one minute after midnight in St. John's.
+        for (name, from) in [
+            ("Antarctica/Troll", 1_761_433_200),
+            ("America/St_Johns", 1_257_037_200),
+        ] {
+            let zone = TimeZone::parse(name).unwrap();
+            let order: Vec<u128> = (0..2_000)
+                .map(|step| zone.local_instant((from + step * 17) * MICROS_PER_SECOND, 0))
+                .inspect(|local| {
+                    assert_eq!(
+                        zone.local_instant(zone.instant(*local), 0).repeated,
+                        local.repeated
+                    )
+                })
+                .map(DateTime::pack_instant)
+                .collect();
+            assert!(order.is_sorted(), "{name}");
+            let repeated = (0..2_000).filter(|step| zone.repeats((from + step * 17) * MICROS_PER_SECOND) > 0);
+            assert!(repeated.count() > 200, "{name}");
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ const NEVER: DateTime = DateTime {
     second: 0,
     micro: 0,
     fsp: 6,
-    repeated: false,
+    repeated: 0,
 };
 
 /// The spread of one column's values when it was looked at.

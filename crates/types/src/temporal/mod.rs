@@ -57,9 +57,10 @@ pub struct DateTime {
     pub fsp: u8,
     /// Microseconds, below a million.
     pub micro: u32,
-    /// The later one of two instants that have this local time, in the hour that a change of a zone's offset repeats. Only
-    /// TIMESTAMP columns, and texts with an offset on their way there, tell the two apart.
-    pub repeated: bool,
+    /// 0, but for the later one of two instants that have this local time, as a change of a zone's offset repeats it: the minutes, begun ones
+    /// counted, until the clock has shown all that it shows twice. Only TIMESTAMP columns, and texts with an offset on their way there, tell
+    /// the two apart.
+    pub repeated: u16,
 }
 
 impl Date {
@@ -203,7 +204,7 @@ impl DateTime {
             second,
             micro,
             fsp,
-            repeated: false,
+            repeated: 0,
         }
     }
 
@@ -245,28 +246,30 @@ impl DateTime {
             second: (packed >> 24) as u8 & 63,
             micro: packed as u32 & 0xFF_FFFF,
             fsp,
-            repeated: false,
+            repeated: 0,
         }
     }
 
-    /// In 64 bits, in the order of instants: what is repeated follows what is not of the same hour.
+    /// In 128 bits, in the order of instants. What is repeated comes before the local time that follows all that is, and behind everything
+    /// earlier; the repeated hours may be several, and go over midnight.
     #[inline]
-    pub fn pack_instant(self) -> u64 {
-        let minutes = (self.hour as u64) << 7 | (self.repeated as u64) << 6 | self.minute as u64;
-        self.date.pack() << 38 | minutes << 26 | (self.second as u64) << 20 | self.micro as u64
+    pub fn pack_instant(self) -> u128 {
+        let (until, local) = match self.repeated {
+            0 => (self, u64::MAX),
+            minutes => (self.minutes_later(minutes), self.pack()),
+        };
+        u128::from(until.pack()) << 64 | u128::from(local)
     }
 
-    /// From [`DateTime::pack_instant`].
-    pub fn unpack_instant(packed: u64, fsp: u8) -> DateTime {
-        DateTime {
-            date: Date::unpack(packed >> 38),
-            hour: (packed >> 33) as u8 & 31,
-            minute: (packed >> 26) as u8 & 63,
-            second: (packed >> 20) as u8 & 63,
-            micro: packed as u32 & 0xF_FFFF,
-            fsp,
-            repeated: packed >> 32 & 1 != 0,
-        }
+    #[cold]
+    fn minutes_later(self, minutes: u16) -> DateTime {
+        let minute = DateTime {
+            second: 0,
+            micro: 0,
+            ..self
+        };
+        let later = minute.to_micros() + i64::from(minutes) * 60 * MICROS_PER_SECOND;
+        DateTime::from_micros(later, self.fsp).unwrap_or(self)
     }
 
     /// Microseconds since year 0.
@@ -292,7 +295,7 @@ impl DateTime {
             second: (seconds % 60) as u8,
             micro: (micros_of_day % MICROS_PER_SECOND) as u32,
             fsp,
-            repeated: false,
+            repeated: 0,
         }
     }
 

@@ -25,7 +25,7 @@ impl ParsedDateTime {
     /// The local time of the session's zone.
     pub fn in_zone(self, zone: &TimeZone) -> DateTime {
         DateTime {
-            repeated: false,
+            repeated: 0,
             ..self.instant_in_zone(zone)
         }
     }

@@ -101,8 +101,8 @@ pub fn encode_value(value: &Val, out: &mut Vec<u8>) {
             out.push(v.fsp);
         }
         Val::DateTime(v) => {
-            fixed(kind::DATE_TIME, &v.pack_instant().to_le_bytes());
-            out.push(v.fsp);
+            fixed(kind::DATE_TIME, &v.pack().to_le_bytes());
+            out.extend_from_slice(&[v.fsp, v.repeated as u8, (v.repeated >> 8) as u8]);
         }
         Val::Member(n, text) => {
             fixed(kind::MEMBER, &n.to_le_bytes());
@@ -180,7 +180,9 @@ impl<'b> Rest<'b> {
             }
             kind::DATE_TIME => {
                 let packed = self.u64()?;
-                row.push(Val::DateTime(DateTime::unpack_instant(packed, self.u8()?)))
+                let moment = DateTime::unpack(packed, self.u8()?);
+                let repeated = u16::from_le_bytes([self.u8()?, self.u8()?]);
+                row.push(Val::DateTime(DateTime { repeated, ..moment }))
             }
             kind::MEMBER => {
                 let number = self.u64()?;

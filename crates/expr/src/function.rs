@@ -32,6 +32,18 @@ pub struct FuncDef {
     /// Checks and adapts the arguments and says the type of the result.
     pub infer: Infer,
     pub(crate) eval: Eval,
+    /// All arguments but the first are paths in a document, which are the same in every collation.
+    pub(crate) has_paths: bool,
+}
+
+impl FuncDef {
+    /// The same function, whose arguments after the first are paths in a document.
+    pub(crate) const fn with_paths(self) -> FuncDef {
+        FuncDef {
+            has_paths: true,
+            ..self
+        }
+    }
 }
 
 /// No limit to the number of arguments.
@@ -45,6 +57,7 @@ pub(crate) const fn def(name: &'static str, args: (usize, usize), infer: Infer, 
         volatility: Volatility::Pure,
         infer,
         eval,
+        has_paths: false,
     }
 }
 
@@ -56,6 +69,7 @@ pub(crate) const fn stable(name: &'static str, args: (usize, usize), infer: Infe
         volatility: Volatility::Stable,
         infer,
         eval,
+        has_paths: false,
     }
 }
 
@@ -67,6 +81,7 @@ pub(crate) const fn volatile(name: &'static str, args: (usize, usize), infer: In
         volatility: Volatility::Volatile,
         infer,
         eval,
+        has_paths: false,
     }
 }
 

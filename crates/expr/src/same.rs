@@ -211,9 +211,7 @@ impl Expr {
             return false;
         }
         let (left, right) = (self.children(), other.children());
-        // A path in a document is the same in every collation.
-        let is_path =
-            |at: usize| at > 0 && matches!(&self.node, Node::Call(f, _) if f.name == "json_extract");
+        let is_path = |at: usize| at > 0 && matches!(&self.node, Node::Call(f, _) if f.has_paths);
         left.len() == right.len()
             && left
                 .iter()

@@ -39,7 +39,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             })
         },
     ),
-    def("json_extract", (2, MANY), json_result, extract),
+    def("json_extract", (2, MANY), json_result, extract).with_paths(),
     JSON_UNQUOTE,
     def("json_quote", (1, 1), quoted_type, |args, _, ctx| {
         let text = known!(text_argument(&args[0], false, "json_quote", ctx)?);

@@ -213,7 +213,7 @@ pub(crate) fn check_date_call(call: &Expr, date: &Expr, bind: &BindCtx) -> Resul
     if call.has_parameter() {
         bind.depends_on_literals.set(true);
     }
-    match constant(call).filter(|_| call.ty.is_string()) {
+    match constant(call, bind).filter(|_| call.ty.is_string()) {
         Some(text @ Val::Str(_)) => check_date(&literal(call.ty.clone(), text), date, bind),
         _ => Ok(()),
     }
@@ -273,7 +273,7 @@ fn stored_in_column(e: &Expr, column: &Expr, bind: &BindCtx) -> Option<Expr> {
         bind.depends_on_literals.set(true);
     }
     let constant = StoredConstant {
-        value: constant(e).filter(|value| !matches!(value, Val::Null | Val::Time(_)))?,
+        value: constant(e, bind).filter(|value| !matches!(value, Val::Null | Val::Time(_)))?,
         ty: column.ty.clone(),
         column: name.rsplit('`').nth(1).unwrap_or(name).to_string(),
     };
@@ -659,7 +659,7 @@ fn clock_bound(column: &Expr, bound: &Expr, bind: &BindCtx) -> Option<Expr> {
     if bound.has_parameter() {
         bind.depends_on_literals.set(true);
     }
-    let time = match constant(bound)? {
+    let time = match constant(bound, bind)? {
         Val::Str(text) => parse::time(&text).filter(|(_, whole)| *whole)?.0,
         Val::Time(time) if !is_literal(bound) => time,
         _ => return None,
@@ -690,7 +690,7 @@ fn are_one_constant(low: &Expr, high: &Expr, bind: &BindCtx) -> bool {
         bind.depends_on_literals.set(true);
         return false;
     }
-    match (constant(low), constant(high)) {
+    match (constant(low, bind), constant(high, bind)) {
         (Some(Val::Str(low_text)), Some(Val::Str(high_text))) => {
             let kind = text_cmp_kind(low, high, "=", bind);
             matches!(kind, Ok(CmpKind::Str(c)) if c.compare(&low_text, &high_text).is_eq())
@@ -701,12 +701,16 @@ fn are_one_constant(low: &Expr, high: &Expr, bind: &BindCtx) -> bool {
 }
 
 /// The value of a constant; `None` is an error, or no constant.
-pub(crate) fn constant(e: &Expr) -> Option<Value> {
+pub(crate) fn constant(e: &Expr, bind: &BindCtx) -> Option<Value> {
     if !e.is_constant() || has_other_source(e) {
         return None;
     }
     let (warnings, zone) = (Warnings::default(), TimeZone::UTC);
-    let env = Env::new(&NoSession, &NoSubqueries, &warnings, &zone);
+    let mut env = Env::new(&NoSession, &NoSubqueries, &warnings, &zone);
+    env.sql_mode = bind.sql_mode;
+    env.collation_connection = bind.collation_connection;
+    env.div_precision_increment = bind.div_precision_increment;
+    env.lc_time_names = bind.lc_time_names;
     e.eval_owned(&env.ctx()).ok()
 }
 

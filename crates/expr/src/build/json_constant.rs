@@ -30,10 +30,10 @@ pub(super) fn beside(document: &Expr, column: &Expr, bind: &BindCtx) -> Option<E
         return None;
     }
     let typed = match &document.node {
-        Node::Cast(inner) if inner.ty.is_temporal() => constant(inner)?,
+        Node::Cast(inner) if inner.ty.is_temporal() => constant(inner, bind)?,
         _ => Val::Null,
     };
-    let Some(Val::Json(text)) = constant(document) else {
+    let Some(Val::Json(text)) = constant(document, bind) else {
         return None;
     };
     // A date or time in it is no number.

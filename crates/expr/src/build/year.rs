@@ -34,7 +34,7 @@ pub(super) fn constant_year(e: &Expr, other: &Expr, bind: &BindCtx) -> Option<Ex
         let ty = SqlType::bigint().with_nullable(e.ty.nullable);
         expr(ty, Node::Call(&YEAR_OF_DAY, vec![e.clone()]))
     };
-    match constant(e) {
+    match constant(e, bind) {
         Some(Val::Date(date)) => year_column_of(date).map(int_literal),
         Some(Val::DateTime(moment)) => year_column_of(moment.date).map(int_literal),
         Some(Val::Time(_)) => Some(year_of_day()),

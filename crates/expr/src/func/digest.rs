@@ -28,7 +28,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "sha2",
         (2, 2),
         |args, bind| {
-            let length = match (build::constant(&args[1]), constant_int(&args[1])) {
+            let length = match (build::constant(&args[1], bind), constant_int(&args[1], bind)) {
                 (None, _) | (_, Some(512)) => 128,
                 (_, Some(384)) => 96,
                 (_, Some(224)) => 56,

@@ -270,8 +270,8 @@ fn text_like_first(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
 }
 
 /// The value of a constant as an integer.
-fn constant_int(e: &Expr) -> Option<i64> {
-    match build::constant(e)? {
+fn constant_int(e: &Expr, bind: &BindCtx) -> Option<i64> {
+    match build::constant(e, bind)? {
         Val::Null => None,
         value => value
             .to_i64(&Conversion::new(&Warnings::default(), &TimeZone::UTC))

@@ -79,7 +79,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| {
             let ty = part_of_text(args, 2, bind)?;
             let whole = args[0].ty.display_length();
-            Ok(match constant_int(&args[1]) {
+            Ok(match constant_int(&args[1], bind) {
                 None => ty,
                 Some(from) => {
                     let left = match from {
@@ -118,7 +118,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "space",
         (1, 1),
         |args, bind| {
-            let length = match (build::constant(&args[0]), constant_int(&args[0])) {
+            let length = match (build::constant(&args[0], bind), constant_int(&args[0], bind)) {
                 (None, _) => u32::MAX as u64,
                 (_, count) => count.unwrap_or(0).max(0) as u64,
             };

@@ -14,7 +14,7 @@ use tidemark_types::{Date, DateTime, SqlMode, Time};
 /// A text as long as its format may become.
 fn formatted_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     textual(args, bind);
-    let length = match build::constant(&args[1]) {
+    let length = match build::constant(&args[1], bind) {
         Some(Val::Str(format)) => formatted_length(&format) as u64,
         _ => args[1].ty.length as u64 * 10,
     };
@@ -51,7 +51,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "time",
         (1, 1),
         |args, bind| {
-            let digits = time_digits(&args[0]);
+            let digits = time_digits(&args[0], bind);
             let arg = std::mem::replace(&mut args[0], build::null());
             args[0] = build::clock_of(arg, bind);
             Ok(SqlType::time(digits).with_nullable(true))

@@ -32,8 +32,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "timediff",
         (2, 2),
-        |args, _| {
-            let fsp = time_digits(&args[0]).max(time_digits(&args[1]));
+        |args, bind| {
+            let fsp = time_digits(&args[0], bind).max(time_digits(&args[1], bind));
             Ok(SqlType::time(fsp).with_nullable(true))
         },
         timediff,
@@ -80,7 +80,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "timestamp",
         (1, 2),
         |args, bind| {
-            let added = args.get(1).map_or(0, time_digits);
+            let added = args.get(1).map_or(0, |added| time_digits(added, bind));
             let fsp = date_digits(&args[0], bind).max(added);
             dated(&mut args[0]);
             Ok(SqlType::datetime(fsp).with_nullable(true))
@@ -120,20 +120,22 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
 ];
 
 /// Digits behind the point of an operand taken for a time; a text that is none may have six.
-pub(super) fn time_digits(e: &Expr) -> u8 {
-    digits(e, |text| parse::time(text).map(|(time, _)| time.fsp))
+pub(super) fn time_digits(e: &Expr, bind: &BindCtx) -> u8 {
+    digits(e, bind, |text| parse::time(text).map(|(time, _)| time.fsp))
 }
 
 /// The same of an operand taken for a date and time.
 pub(super) fn date_digits(e: &Expr, bind: &BindCtx) -> u8 {
-    digits(e, |text| build::date_of(text, bind.sql_mode).map(|p| p.value.fsp))
+    digits(e, bind, |text| {
+        build::date_of(text, bind.sql_mode).map(|p| p.value.fsp)
+    })
 }
 
-fn digits(e: &Expr, of_text: impl Fn(&[u8]) -> Option<u8>) -> u8 {
+fn digits(e: &Expr, bind: &BindCtx, of_text: impl Fn(&[u8]) -> Option<u8>) -> u8 {
     match &e.node {
         _ if e.ty.is_temporal() => e.ty.scale,
         _ if e.ty.kind == TypeKind::Null => 0,
-        _ if e.ty.is_string() => match build::constant(e) {
+        _ if e.ty.is_string() => match build::constant(e, bind) {
             Some(Val::Str(text)) => of_text(&text).unwrap_or(6).min(6),
             _ => 6,
         },
@@ -260,7 +262,7 @@ fn days_type(args: &mut Vec<Expr>, negate: bool, bind: &BindCtx) -> Result<SqlTy
 }
 
 fn addtime_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
-    let fsp = time_digits(&args[0]).max(time_digits(&args[1]));
+    let fsp = time_digits(&args[0], bind).max(time_digits(&args[1], bind));
     let ty = match args[0].ty.kind {
         TypeKind::Time => SqlType::time(fsp),
         TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => SqlType::datetime(fsp),

@@ -46,7 +46,7 @@ fn xml_type(args: &mut Vec<Expr>, name: &str, bind: &BindCtx) -> Result<SqlType>
     }
     let types: Vec<&SqlType> = args.iter().map(|arg| &arg.ty).collect();
     let (collation, derivation) = joined_collation(&types, name, bind)?;
-    if let Some(path) = build::constant(&args[1])
+    if let Some(path) = build::constant(&args[1], bind)
         && !path.is_null()
     {
         let (warnings, zone) = (Warnings::default(), TimeZone::UTC);

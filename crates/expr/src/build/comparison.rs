@@ -85,7 +85,8 @@ fn text_comparable(
         if ordered && e.ty.is_numeric() {
             return Ok(None);
         }
-        if op != IN_LIST && e.ty.is_numeric() && other.is_table_column() {
+        let is_clock = other.ty.kind == TypeKind::Time && e.ty.kind == TypeKind::DateTime;
+        if op != IN_LIST && (e.ty.is_numeric() || is_clock) && other.is_table_column() {
             return Ok(stored_in_column(e, other, bind));
         }
         match temporal_literal_beside(e, other, false, bind) {
@@ -581,11 +582,13 @@ pub(crate) fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
 /// `e BETWEEN low AND high`. A column of numbers or moments between constants is compared with each as with one alone; else the
 /// three are compared as one kind.
 ///
-/// Between a constant and itself it is equal to that, and then a document is compared as one, and a text beside a date must be a date.
+/// Between a constant and itself it is equal to that, and then a document is compared as one, a text beside a date must be a date, and a date with
+/// time beside a time is its time.
 pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let as_document = e.ty.kind == TypeKind::Json;
     let as_date = e.ty.has_date() && low.ty.is_string() && high.ty.is_string();
-    if !negated && (as_document || as_date) && are_one_constant(&low, &high, bind) {
+    let as_clock = e.ty.kind == TypeKind::Time && low.ty.kind == TypeKind::DateTime;
+    if !negated && (as_document || as_date || as_clock) && are_one_constant(&low, &high, bind) {
         return compare(CmpOp::Eq, e, low, bind);
     }
     let is_bound = |e: &Expr| e.columns().is_empty();

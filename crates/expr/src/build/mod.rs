@@ -762,9 +762,14 @@ pub fn case(
         .map(|(when, then)| match &operand {
             None => Ok((CmpKind::Int, json_as_double(when), then)),
             Some(o) => {
-                let when = match o.ty.is_numeric() {
-                    true => sum_as_double(when),
-                    false => when,
+                let when = match o.ty.kind {
+                    _ if o.ty.is_numeric() => sum_as_double(when),
+                    // Beside a time a date with time is its time, whatever the two are.
+                    TypeKind::Time if matches!(when.ty.kind, TypeKind::DateTime | TypeKind::Timestamp) => {
+                        let scale = when.ty.scale;
+                        cast(when, SqlType::time(scale), bind)?
+                    }
+                    _ => when,
                 };
                 let kind = text_cmp_kind(o, &when, "case", bind)?;
                 let when = of_kind(kind, when);

@@ -487,7 +487,13 @@ impl<'a> Binder<'a> {
                 }
             }
         }
-        build::subquery(id, kind, operands, &columns, self.ctx)
+        build::subquery(
+            id,
+            kind,
+            operands,
+            (&columns, finds_columns(&query.body)),
+            self.ctx,
+        )
     }
 
     fn function(&self, call: &FunctionCall, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
@@ -675,6 +681,29 @@ fn cast_target(ty: &ast::TypeName, ctx: &BindCtx) -> Result<SqlType> {
         "JSON" => SqlType::new(TypeKind::Json).with_collation(Collation::UTF8MB4_BIN, Derivation::Implicit),
         other => return Err(SqlError::not_supported(format!("CAST to {other}"))),
     })
+}
+
+/// Returns true if all that a query finds are columns, row by row.
+fn finds_columns(body: &ast::QueryBody) -> bool {
+    let is_column = |item: &ast::SelectItem| {
+        matches!(
+            item,
+            ast::SelectItem::Expr {
+                expr: ast::Expr::Column(_),
+                ..
+            }
+        )
+    };
+    match body {
+        ast::QueryBody::Select(select) => {
+            select.group_by.is_empty() && select.having.is_none() && select.items.iter().all(is_column)
+        }
+        ast::QueryBody::SetOperation { first, rest } => {
+            finds_columns(first) && rest.iter().all(|operand| finds_columns(&operand.body))
+        }
+        ast::QueryBody::Query(query) => finds_columns(&query.body),
+        ast::QueryBody::Values(_) => false,
+    }
 }
 
 /// Whether it is a call of a function whose arguments are literals, or such calls.

@@ -57,6 +57,12 @@ pub(super) fn comparable(
     text_comparable(place, left, right, op, bind)
 }
 
+/// How a constant is compared with a column of a subquery, and as what; `None` where the column would have to be something else.
+pub(super) fn constant_among(e: Expr, column: Expr, bind: &BindCtx) -> Result<Option<(CmpKind, Expr)>> {
+    let (kind, e, column) = comparable(Place::Alone, e, column, "=", bind)?;
+    Ok(column.is_table_column().then_some((kind, e)))
+}
+
 /// The same where a document counts as its text: what BETWEEN compares.
 fn text_comparable(
     place: Place,

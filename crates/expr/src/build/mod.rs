@@ -120,6 +120,14 @@ pub(crate) fn as_number(e: Expr) -> Expr {
     }
 }
 
+/// A hexadecimal literal where it is no number, whatever it is compared with.
+fn hexadecimal_as_bytes(mut e: Expr) -> Expr {
+    if matches!(e.node, Node::Literal(Val::Str(_))) && e.ty.is_binary_string() {
+        e.ty.unsigned = false;
+    }
+    e
+}
+
 /// A document where a number is wanted is the number in it, a sum of a text and an interval that of the date or time.
 pub(crate) fn json_as_double(e: Expr) -> Expr {
     sum_as_double(json_as(e, SqlType::double()))
@@ -934,12 +942,13 @@ pub(crate) fn collate(e: Expr, collation: Collation, bind: &BindCtx) -> Result<E
     Ok(expr(ty, Node::Retype(Box::new(e))))
 }
 
-/// A subquery in an expression; `columns` are its columns' types.
+/// A subquery in an expression; `columns` are its columns' types, and whether they are columns of tables: a constant in them is what it is
+/// as equal to one.
 pub(crate) fn subquery(
     id: usize,
     kind: SubqueryKind,
     operands: Vec<Expr>,
-    columns: &[SqlType],
+    (columns, are_columns): (&[SqlType], bool),
     bind: &BindCtx,
 ) -> Result<Expr> {
     let (ty, expected) = match kind {
@@ -969,6 +978,15 @@ pub(crate) fn subquery(
             let by_row = is_not_in && matches!(&operand.node, Node::Call(def, _) if def.name == "nullif");
             if quantified && !by_row {
                 check_date(&operand, &other, bind)?;
+            }
+            let is_moment = column.is_temporal() || column.kind == TypeKind::Year;
+            let is_read = is_moment && !comparison::varies(&operand) && !is_sum_of_times(&operand);
+            if quantified && are_columns && !by_row && is_read {
+                let named = named_column(0, column.clone(), "``.``.``");
+                let constant = hexadecimal_as_bytes(operand.clone());
+                if let Some(compared) = comparison::constant_among(constant, named, bind)? {
+                    return Ok(compared);
+                }
             }
             let operand = year::year_beside(operand, column);
             Ok((cmp_kind(&operand, &other, "=", bind)?, operand))

@@ -14,6 +14,8 @@ Each seed makes tables of random types with random indexes, and asks about rando
   `IN (SELECT …)` is EXISTS with the comparison inside.
 - *Windows and totals.* What a window function says is what a join of numbered rows says, and ROLLUP adds the groups of fewer keys.
 - *Rules.* The answer is the same with each of the rules off that make other queries of queries, and with all off.
+- *Plans.* It is the same by plans that are chosen at random (`tidemark_random_plans`), by which every other question is asked, too. (Waas and
+  Galindo-Legaria, *Counting, enumerating, and sampling of execution plans*, 2000.)
 - *Other ways.* The answer is the same without an index, with each index forced, and with buffers so small that
   everything is put aside.
 
@@ -40,8 +42,8 @@ from expressions import Expressions  # noqa: E402
 from tables import Table  # noqa: E402
 
 TINY = "SET SESSION sort_buffer_size = 32768, join_buffer_size = 128, tmp_table_size = 1024"
-# The rules that make other queries of queries, each off in turn, and all.
-RULES = ["derived_merge", "derived_condition_pushdown", "semijoin"]
+# The rules that make other queries of queries, and ways to read a table that are not always considered, each off in turn, and all.
+RULES = ["derived_merge", "derived_condition_pushdown", "semijoin", "index_merge", "skip_scan"]
 WITHOUT = [f"SET SESSION optimizer_switch = '{rule}=off'" for rule in RULES] + ["SET SESSION optimizer_switch = '" + ",".join(f"{rule}=off" for rule in RULES) + "'"]
 WITH = "SET SESSION optimizer_switch = DEFAULT"
 ROOMY = "SET SESSION sort_buffer_size = 262144, join_buffer_size = 262144, tmp_table_size = 16777216"
@@ -119,6 +121,7 @@ class Questions:
 
     def next(self) -> None:
         self.asker.asked.clear()
+        self.asker.ask(f"SET SESSION tidemark_random_plans = {self.chance.choice([0, self.chance.randint(1, 1 << 32)])}")
         self.chance.choice(self.kinds)()
 
     # ------------------------------------------------------------------------------------------ what a query is made of
@@ -384,10 +387,39 @@ class Questions:
             f"SELECT x.id, g.i FROM {one.name} x LEFT JOIN (SELECT y.{other} AS k, y.id AS i FROM {two.name} y WHERE {within}) g ON g.k = x.{name} WHERE {around}",
             f"SELECT x.id, g.i FROM (SELECT * FROM {one.name} x WHERE {around}) x JOIN (SELECT y.{other} AS k, y.id AS i, y.id + 1 AS j FROM {two.name} y) g ON g.k = x.{name} AND g.j > x.id",
             f"SELECT x.id, (SELECT COUNT(*) FROM (SELECT y.id AS i, y.{other} AS k FROM {two.name} y WHERE {within}) g WHERE g.k = x.{name} AND g.i IN (SELECT id FROM {one.name})) FROM {one.name} x",
+            *self.indexed(one, [column, self.chance.choice(plain)], outer),
         ])
+        seeds = [f"SET SESSION tidemark_random_plans = {self.chance.randint(1, 1 << 32)}" for _ in range(4)]
+        if answers := self.all_of(query, *(sql for seed in seeds for sql in (seed, query))):
+            for rows in answers[2::2]:
+                self.same(rows, answers[0])
         if answers := self.all_of(query, *(sql for rule in WITHOUT for sql in (rule, query)), WITH):
             for rows in answers[2::2]:
                 self.same(rows, answers[0])
+
+    def indexed(self, table: Table, columns: list, over: Expressions) -> list[str]:
+        """What indexes may be read for in groups, or several for the branches of an OR. Texts that are equal may be different, so of those of a group any may be shown."""
+        one, other = (column.name for column in columns)
+        where = over.condition(1)
+        either = " OR ".join(f"x.{column.name} {self.chance.choice(['=', '<=', '>'])} {self.constant(column)}" for column in [*columns, self.chance.choice(columns)])
+        groups = [
+            f"SELECT COUNT(*), COUNT(k) FROM (SELECT DISTINCT {one} AS k FROM {table.name} x) g",
+            f"SELECT COUNT(*), COUNT(k), COUNT(l) FROM (SELECT DISTINCT {one} AS k, {other} AS l FROM {table.name} x WHERE {where}) g",
+            f"SELECT COUNT(DISTINCT {one}), MIN({other}) IS NULL, MAX({one}) IS NULL FROM {table.name} x WHERE {where}",
+            f"SELECT COUNT(*), SUM(i), SUM(j) FROM (SELECT MIN(id) AS i, MAX(id) AS j FROM {table.name} x WHERE {where} GROUP BY {one}) g",
+            f"SELECT COUNT(*), COUNT(k), SUM(i) FROM (SELECT {one} AS k, COUNT(*) AS i FROM {table.name} x GROUP BY {one} ORDER BY {one} LIMIT 4) g",
+            f"SELECT COUNT(*), SUM(i) FROM (SELECT COUNT(*) AS i FROM {table.name} x WHERE {where} GROUP BY {one}, {other} ORDER BY {other}, {one} LIMIT 5) g",
+        ]
+        numbers = [column.name for column in columns if column.kind in "nd"]
+        if len(numbers) == 2:
+            groups += [
+                f"SELECT {one}, MIN({other}), MAX({other}) FROM {table.name} x GROUP BY {one}",
+                f"SELECT {one}, MAX({other}) FROM {table.name} x WHERE {where} GROUP BY {one} ORDER BY {one} DESC LIMIT 3",
+                f"SELECT {one}, MIN({other}), COUNT(DISTINCT {one}) FROM {table.name} x WHERE {where} GROUP BY {one}",
+                f"SELECT DISTINCT {one} FROM {table.name} x WHERE {where} ORDER BY {one} LIMIT 5",
+            ]
+        return groups + [f"SELECT x.id FROM {table.name} x WHERE {either}", f"SELECT x.id FROM {table.name} x WHERE ({either}) AND {where}",
+                         f"SELECT COUNT(*) FROM {table.name} x LEFT JOIN {table.name} y ON y.{one} = x.{one} OR y.{other} = x.{other}"]
 
     def windows(self) -> None:
         """Frames, ranks and neighbours, by what they mean: joins of rows that have their numbers."""

@@ -67,6 +67,7 @@ positions! {
     at_sort_buffer_size = "sort_buffer_size";
     at_join_buffer_size = "join_buffer_size";
     at_tmp_table_size = "tmp_table_size";
+    at_tidemark_random_plans = "tidemark_random_plans";
     at_tidemark_statement_memory = "tidemark_statement_memory";
     at_tidemark_total_memory = "tidemark_total_memory";
     at_connection_memory_limit = "connection_memory_limit";

@@ -36,7 +36,8 @@ pub enum TransactionInfo {
     Characteristics,
 }
 
-/// Which rules may make another query of a query: the switches of `optimizer_switch` that plans depend on. All are on by default.
+/// Which rules may make another query of a query, and which ways of reading a table are considered: the switches of `optimizer_switch`
+/// that plans depend on. All are on by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rewrites {
     /// A derived table becomes a part of the join that it stands in.
@@ -45,6 +46,10 @@ pub struct Rewrites {
     pub condition_pushdown: bool,
     /// A subquery of IN or EXISTS may become a part of it.
     pub semijoin: bool,
+    /// The branches of an OR may each be found by an index of its own.
+    pub index_merge: bool,
+    /// An index may lead from one group of rows to the next.
+    pub skip_scan: bool,
 }
 
 impl Rewrites {
@@ -53,6 +58,9 @@ impl Rewrites {
             derived_merge: is_on(switches, "derived_merge"),
             condition_pushdown: is_on(switches, "derived_condition_pushdown"),
             semijoin: is_on(switches, "semijoin"),
+            index_merge: is_on(switches, "index_merge")
+                && (is_on(switches, "index_merge_union") || is_on(switches, "index_merge_sort_union")),
+            skip_scan: is_on(switches, "skip_scan"),
         }
     }
 }
@@ -109,6 +117,8 @@ pub struct Settings {
     pub updatable_views_with_limit: bool,
     /// How many rows, or combinations of rows, a query may be expected to look at; `sql_big_selects` lifts it.
     pub max_join_size: u64,
+    /// `tidemark_random_plans`: 0, or the number by which plans are chosen at random.
+    pub random_plans: u64,
     /// Tables have a primary key. Off by default.
     pub sql_require_primary_key: bool,
     /// Notes are kept among the warnings. On by default.
@@ -221,6 +231,7 @@ impl Values {
             sql_safe_updates: uint(at_sql_safe_updates()) != 0,
             updatable_views_with_limit: self.text(at_updatable_views_with_limit()) == "YES",
             histogram_memory: uint(at_histogram_generation_max_mem_size()),
+            random_plans: uint(at_tidemark_random_plans()),
             max_join_size: match uint(at_sql_big_selects()) {
                 0 => uint(at_max_join_size()),
                 _ => u64::MAX,

@@ -19,7 +19,7 @@ enum Reading {
 
 fn reading(scan: &TableScan) -> Reading {
     match &scan.input {
-        Input::Stored { .. } if scan.path.is_full() => Reading::Whole,
+        Input::Stored { .. } if scan.path.is_full() && scan.path.skip.is_none() => Reading::Whole,
         Input::Stored { .. } if scan.path.is_one_key() => Reading::Key,
         Input::Stored { .. } => Reading::Range,
         Input::Virtual(_) | Input::Derived { .. } | Input::Json(_) => Reading::Whole,
@@ -28,7 +28,7 @@ fn reading(scan: &TableScan) -> Reading {
 
 /// Whether EXPLAIN calls it ALL: there is no index in which to look for less, nor a smaller one that has all that is asked for.
 pub(super) fn reads_all_rows(path: &AccessPath) -> bool {
-    path.is_full() && !(path.covering && path.index != 0)
+    path.is_full() && !(path.covering && path.index != 0) && path.skip.is_none()
 }
 
 /// Counts a query block that begins to read its tables.
@@ -91,7 +91,7 @@ pub(super) struct Scanned<'p> {
 
 impl Scanned<'_> {
     pub fn count(&self, session: &SessionState) {
-        let is_full = self.path.is_full();
+        let is_full = self.path.is_full() && self.path.skip.is_none();
         let whole = is_full && self.path.index == 0;
         let index = (!whole).then_some(self.path.index);
         self.table.count_reads(index, self.rows);

@@ -9,8 +9,8 @@
 //!
 //! The place is the key of the row read last. A READ by another index, or FIRST and LAST, begins anew.
 
+use super::reading::key_of_row;
 use super::rows::PageRow;
-use super::source::key_of_row;
 use super::tail::limit_of;
 use super::{Exec, Output, ScanControl, SinkOutput};
 use crate::context::{Place, ResultSink};

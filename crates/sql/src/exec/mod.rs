@@ -19,6 +19,7 @@ mod json_table;
 mod outfile;
 pub mod output;
 mod past;
+mod reading;
 mod recursion;
 mod rollup;
 mod rows;

@@ -4,27 +4,21 @@
 //! The row so far is one vector of slots that every table fills in at its place. Only the innermost source may hand out
 //! rows that are still in their page, and only if what follows is safe under its latch.
 
-use super::counting::Scanned;
+use super::reading::TableReading;
 use super::rows::{JoinedRow, PageRow};
 use super::spill::{KeptRows, KeyedRows, KeyedRowsBuilder};
 use super::{Exec, QueryScope, ScanControl};
-use crate::context::Counter;
-use crate::dictionary::{ColumnDef, TableDef};
-use crate::error::{Result, SqlError};
-use crate::expr::{EvalCtx, Expr, Row};
+use crate::error::Result;
+use crate::expr::{EvalCtx, Expr};
 use crate::information_schema;
 use crate::plan::explain::measured::{Measured, Meter, Stage, meter};
 use crate::plan::{HashJoin, Input, LeftJoin, RowSource, TableScan};
 use crate::types::Value;
 use crate::types::sort::KeyForm;
-use std::borrow::Cow;
-use std::ops::Bound;
 use std::rc::Rc;
-use std::sync::Arc;
-use tidemark_engine::{IndexNo, Keep, KeyRange, RangeScan, Read, RowView, Table};
 
 /// Rows copied before the loops go on to the next table.
-const BATCH_ROWS: usize = 256;
+pub(super) const BATCH_ROWS: usize = 256;
 
 /// What a source hands on.
 pub enum Produced<'s> {
@@ -304,7 +298,7 @@ impl<'a> Exec<'a, '_> {
 
     /// A row of the table was read.
     #[inline]
-    fn note_read(&self, scan: &TableScan) {
+    pub(super) fn note_read(&self, scan: &TableScan) {
         self.session.examine();
         if let Some(measured) = self.measured {
             measured.row(meter(scan, Stage::Read));
@@ -348,7 +342,7 @@ impl<'a> Exec<'a, '_> {
     }
 
     /// A copied row goes through the late filter to the next source, and a full result is sent.
-    fn hand_on(
+    pub(super) fn hand_on(
         &self,
         scan: &TableScan,
         row: &mut Vec<Value>,
@@ -538,355 +532,4 @@ fn key_of(exprs: &[Expr], forms: &[KeyForm], ctx: &EvalCtx) -> Result<Option<Vec
         form.push(&value, &mut key)?;
     }
     Ok(Some(key))
-}
-
-/// One reading of a stored table.
-struct TableReading<'s, 'a, 't> {
-    exec: &'s Exec<'a, 't>,
-    scan: &'s TableScan,
-    def: &'s Arc<TableDef>,
-    table: &'s Table,
-    scope: QueryScope<'s>,
-    direct: bool,
-}
-
-impl TableReading<'_, '_, '_> {
-    fn read(&self) -> Read {
-        match self.scan.lock {
-            Some((exclusive, wait)) => Read::Locking { exclusive, wait },
-            None => self.exec.read,
-        }
-    }
-
-    fn run(&self, row: &mut Vec<Value>, next: Next) -> Result<ScanControl> {
-        if !self.direct {
-            return self.copied(row, true, next);
-        }
-        let scan = self.scan;
-        let so_far = JoinedRow {
-            values: row,
-            outer: self.scope.outer,
-        };
-        let ctx = EvalCtx {
-            row: &so_far,
-            env: self.scope.env,
-        };
-        let mut visit = |view: &RowView| -> Result<(Keep, ScanControl)> {
-            let found = self.row(view, row);
-            if let Some(filter) = &scan.filter
-                && !filter.is_true(&EvalCtx {
-                    row: &found,
-                    env: self.scope.env,
-                })?
-            {
-                return Ok((self.rejected(None), ScanControl::Next));
-            }
-            Ok((Keep::Locked, next(Produced::PageRow(&found))?))
-        };
-        // The first read decides between a point and ranges.
-        if scan.path.point {
-            let mut key = Vec::with_capacity(40);
-            match scan.path.point_key(self.def, self.table, &ctx, &mut key)? {
-                None => return Ok(ScanControl::Next),
-                Some(true) => {
-                    self.exec.session.count(Counter::HandlerReadKey, 1);
-                    let mut flow = ScanControl::Next;
-                    let found = self.table.get(
-                        &mut self.exec.txn.borrow_mut(),
-                        scan.path.index,
-                        &key,
-                        self.read(),
-                        &mut |view| {
-                            let (keep, then) = visit(view)?;
-                            flow = then;
-                            Ok(keep)
-                        },
-                    );
-                    found.map_err(|error| self.explain(error))?;
-                    return self.after(flow, next);
-                }
-                Some(false) => {}
-            }
-        }
-        let mut ranges = scan.path.ranges(self.def, self.table, &ctx)?;
-        if scan.reverse {
-            ranges.reverse();
-        }
-        let once = scan.path.once(self.def, &ranges);
-        for range in &ranges {
-            let (mut rest, mut resumed) = (Some(Cow::Borrowed(range)), false);
-            while let Some(range) = rest.take() {
-                let (flow, resume) = self.pass((&range, once), resumed, &mut |view| {
-                    let found = self.row(view, row);
-                    if let Some(filter) = &scan.filter
-                        && !filter.is_true(&EvalCtx {
-                            row: &found,
-                            env: self.scope.env,
-                        })?
-                    {
-                        return Ok((self.rejected(Some(&range)), ScanControl::Next));
-                    }
-                    Ok((Keep::Locked, next(Produced::PageRow(&found))?))
-                })?;
-                if self.after(flow, next)? == ScanControl::Stop {
-                    return Ok(ScanControl::Stop);
-                }
-                (rest, resumed) = (resume.map(Cow::Owned), true);
-            }
-        }
-        Ok(ScanControl::Next)
-    }
-
-    fn after(&self, flow: ScanControl, next: Next) -> Result<ScanControl> {
-        if flow == ScanControl::Pause {
-            next(Produced::Flush)?;
-            return Ok(ScanControl::Next);
-        }
-        Ok(flow)
-    }
-
-    /// A row that was read.
-    fn row<'r>(&'r self, view: &'r RowView<'r>, values: &'r [Value]) -> PageRow<'r> {
-        self.exec.note_read(self.scan);
-        PageRow {
-            view,
-            def: self.def,
-            base: self.scan.base,
-            zone: self.scope.env.time_zone,
-            values,
-            outer: self.scope.outer,
-        }
-    }
-
-    /// Rows are copied in batches and handed on when no latch is held.
-    fn copied(&self, row: &mut Vec<Value>, late: bool, next: Next) -> Result<ScanControl> {
-        let scan = self.scan;
-        let width = scan.needed.len();
-        let mut batch: Vec<Value> = Vec::new();
-        let mut count = 0usize;
-        let ranges = {
-            let so_far = JoinedRow {
-                values: row,
-                outer: self.scope.outer,
-            };
-            let ctx = EvalCtx {
-                row: &so_far,
-                env: self.scope.env,
-            };
-            let mut key = Vec::with_capacity(40);
-            let point = if scan.path.point {
-                scan.path.point_key(self.def, self.table, &ctx, &mut key)?
-            } else {
-                Some(false)
-            };
-            match point {
-                None => return Ok(ScanControl::Next),
-                Some(true) => {
-                    self.exec.session.count(Counter::HandlerReadKey, 1);
-                    let read = self.read();
-                    let found = self.table.get(
-                        &mut self.exec.txn.borrow_mut(),
-                        scan.path.index,
-                        &key,
-                        read,
-                        &mut |view| {
-                            let keep = self.take(view, row, None, &mut batch, &mut count)?;
-                            Ok(keep)
-                        },
-                    );
-                    found.map_err(|error| self.explain(error))?;
-                    None
-                }
-                Some(false) => {
-                    let mut ranges = scan.path.ranges(self.def, self.table, &ctx)?;
-                    if scan.reverse {
-                        ranges.reverse();
-                    }
-                    Some(ranges)
-                }
-            }
-        };
-        let mut deliver =
-            |batch: &mut Vec<Value>, count: &mut usize, row: &mut Vec<Value>| -> Result<ScanControl> {
-                let mut values = batch.drain(..);
-                for _ in 0..std::mem::take(count) {
-                    for (column, value) in scan.needed.iter().zip(values.by_ref().take(width)) {
-                        row[scan.base + column] = value;
-                    }
-                    let flow = if late {
-                        self.exec.hand_on(scan, row, self.scope, next)?
-                    } else {
-                        next(Produced::Row(row))?
-                    };
-                    if flow == ScanControl::Stop {
-                        return Ok(ScanControl::Stop);
-                    }
-                }
-                Ok(ScanControl::Next)
-            };
-        let Some(ranges) = ranges else {
-            return deliver(&mut batch, &mut count, row);
-        };
-        let once = scan.path.once(self.def, &ranges);
-        for range in &ranges {
-            let (mut rest, mut resumed) = (Some(Cow::Borrowed(range)), false);
-            while let Some(range) = rest.take() {
-                let (_, resume) = self.pass((&range, once), resumed, &mut |view| {
-                    let keep = self.take(view, row, Some(&range), &mut batch, &mut count)?;
-                    let full = count >= BATCH_ROWS;
-                    Ok((
-                        keep,
-                        if full {
-                            ScanControl::Pause
-                        } else {
-                            ScanControl::Next
-                        },
-                    ))
-                })?;
-                (rest, resumed) = (resume.map(Cow::Owned), true);
-                if rest.is_some() && deliver(&mut batch, &mut count, row)? == ScanControl::Stop {
-                    return Ok(ScanControl::Stop);
-                }
-            }
-            // Small ranges are delivered together, but what an index point found is not held back for long.
-            if count >= BATCH_ROWS / 4 && deliver(&mut batch, &mut count, row)? == ScanControl::Stop {
-                return Ok(ScanControl::Stop);
-            }
-        }
-        deliver(&mut batch, &mut count, row)
-    }
-
-    fn take(
-        &self,
-        view: &RowView,
-        row: &[Value],
-        range: Option<&KeyRange>,
-        batch: &mut Vec<Value>,
-        count: &mut usize,
-    ) -> Result<Keep> {
-        let found = self.row(view, row);
-        if let Some(filter) = &self.scan.filter
-            && !filter.is_true(&EvalCtx {
-                row: &found,
-                env: self.scope.env,
-            })?
-        {
-            return Ok(self.rejected(range));
-        }
-        let base = self.scan.base;
-        batch.extend(self.scan.needed.iter().map(|column| match column {
-            column if *column < self.def.columns.len() => found.column(base + column).into_owned(),
-            _ => Value::string(view.primary_key()),
-        }));
-        *count += 1;
-        Ok(Keep::Locked)
-    }
-
-    /// What becomes of the lock of a row that does not match. One that is found by a constant key (`range`: as a range of
-    /// that one key) is read before there is a plan, and stays locked.
-    fn rejected(&self, range: Option<&KeyRange>) -> Keep {
-        let path = &self.scan.path;
-        let constant = self.scan.lock.is_some()
-            && match range {
-                None => path.is_constant_point(),
-                Some(range) => path.is_constant_key(self.def, range),
-            };
-        if constant { Keep::Locked } else { Keep::Release }
-    }
-
-    fn explain(&self, error: tidemark_engine::Error) -> SqlError {
-        SqlError::in_table(error, &self.def.name)
-    }
-
-    /// One scan of a range, up to where the visitor stops it. If it paused, the second result is the rest of the range.
-    /// `resumed`: this is such a rest. `once`: see [`AccessPath::once`](crate::plan::access::AccessPath::once).
-    fn pass(
-        &self,
-        (range, once): (&KeyRange, &[KeyRange]),
-        resumed: bool,
-        visit: &mut dyn FnMut(&RowView) -> Result<(Keep, ScanControl)>,
-    ) -> Result<(ScanControl, Option<KeyRange>)> {
-        let path = &self.scan.path;
-        let mut last = ScanControl::Next;
-        let mut stopped_at = Vec::new();
-        let read = self.read();
-        let before = self.exec.session.examined.get();
-        let scan = RangeScan::new(path.index, range)
-            .reverse(self.scan.reverse)
-            .covering(path.covering && path.index != 0)
-            .once(once)
-            .by_rows(matches!(read, Read::Locking { .. }) && self.has_virtual_part());
-        let scanned = self
-            .table
-            .scan(&mut self.exec.txn.borrow_mut(), &scan, read, &mut |view| {
-                let (keep, flow) = visit(view)?;
-                last = flow;
-                if flow == ScanControl::Next {
-                    return Ok((keep, tidemark_engine::Flow::Continue));
-                }
-                if flow == ScanControl::Pause {
-                    self.position(view, &mut stopped_at)?;
-                }
-                Ok((keep, tidemark_engine::Flow::Stop))
-            });
-        scanned.map_err(|error| self.explain(error))?;
-        let done = Scanned {
-            table: self.table,
-            path,
-            reverse: self.scan.reverse,
-            resumed,
-            rows: self.exec.session.examined.get() - before,
-            ended: last == ScanControl::Next,
-        };
-        done.count(self.exec.session);
-        if last != ScanControl::Pause {
-            return Ok((last, None));
-        }
-        let mut rest = range.clone();
-        if self.scan.reverse {
-            rest.upper = Bound::Excluded(stopped_at);
-        } else {
-            rest.lower = Bound::Excluded(stopped_at);
-        }
-        Ok((last, Some(rest)))
-    }
-
-    /// Whether the index has a virtual column. MySQL does not test the entries of such an index by themselves.
-    fn has_virtual_part(&self) -> bool {
-        let index = self.def.index_by_number(self.scan.path.index);
-        let parts = index.into_iter().flat_map(|index| &index.parts);
-        parts
-            .map(|part| &self.def.columns[part.column])
-            .any(ColumnDef::is_virtual)
-    }
-
-    /// The whole key of a row in the index that is read.
-    fn position(&self, view: &RowView, key: &mut Vec<u8>) -> Result<()> {
-        key_of_row(self.table, self.def, self.scan.path.index, view, key)
-    }
-}
-
-/// Appends the whole key of a row in an index that is read.
-pub(super) fn key_of_row(
-    table: &Table,
-    def: &TableDef,
-    index: IndexNo,
-    view: &RowView,
-    key: &mut Vec<u8>,
-) -> Result<()> {
-    if let Some(entry) = view.entry_key() {
-        key.extend_from_slice(entry);
-        return Ok(());
-    }
-    if index != 0
-        && let Some(parts) = def.index_by_number(index).map(|index| &index.parts)
-    {
-        let mut data = Vec::with_capacity(parts.len());
-        for part in parts {
-            data.push(view.get(part.column));
-        }
-        table.encode_key(index, &data, key)?;
-    }
-    key.extend_from_slice(view.primary_key());
-    Ok(())
 }

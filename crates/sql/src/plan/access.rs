@@ -2,12 +2,15 @@
 //!
 //! A condition is taken apart at its ANDs. Comparisons of a column with something that is known before the table is read
 //! (a constant, a parameter, a column of a table read earlier, the outer row) can bound an index (see [`super::index_bounds`]).
-//! If a conjunct is an OR, each of its branches, together with the other conjuncts, may bound the same index another way.
+//! If a conjunct is an OR, each of its branches, together with the other conjuncts, may bound the same index another way, or an index of
+//! its own: then the rows that any of them leads to are read, each once (an *index merge*).
 //! Bounds are kept as expressions, so one plan serves all parameters. The whole condition is still tested on
 //! every row found: a path may only find too much, never too little.
 
+use super::dice::Dice;
 use super::generated::GeneratedColumns;
 use super::index_bounds::{EqualPart, IndexBounds, bound_of};
+use super::skip::Skip;
 use super::trace::Tracer;
 use crate::dictionary::{IndexDef, KEY_PARTS_MAX, TableDef};
 use crate::error::Result;
@@ -22,7 +25,9 @@ use tidemark_engine::{Datum, IndexNo, KeyRange, Table};
 /// What fetching a row through a secondary index costs, in entries of a scan.
 pub const LOOKUP_COST: f64 = 3.0;
 /// What descending to a range costs.
-const DESCENT_COST: f64 = 0.5;
+pub(super) const DESCENT_COST: f64 = 0.5;
+/// What it costs to see whether a row has been found by another index.
+const MERGE_COST: f64 = 0.5;
 /// What a scan of the whole table costs besides its rows: all of them are locked if the read locks, so that even in a
 /// small table an index that leads to fewer is better.
 const FULL_SCAN_COST: f64 = 10.0;
@@ -37,7 +42,11 @@ pub struct AccessPath {
     pub point: bool,
     /// The index alone has all columns needed.
     pub covering: bool,
-    /// Rows and cost as estimated when planned.
+    /// Of the entries that begin with the same values a few are read; `None`: all are.
+    pub skip: Option<Skip>,
+    /// The paths of an index merge, of which this one has the first index: the rows that any of them finds are read, each once.
+    pub merged: Vec<AccessPath>,
+    /// Rows and cost as estimated when planned, of all of them.
     pub rows: f64,
     pub cost: f64,
 }
@@ -61,6 +70,10 @@ pub struct Request<'a> {
     pub allowed: Option<&'a [IndexNo]>,
     /// A full scan only where no index helps (FORCE INDEX).
     pub forced: bool,
+    /// Weighs the costs of what there is to choose from.
+    pub dice: &'a Dice,
+    /// The rows of several indexes may be merged.
+    pub merges: bool,
     /// The rows are to be changed: they are not looked for in the whole of an index that happens to have all columns, as in MySQL.
     pub changes: bool,
     /// With the values of this execution for better estimates.
@@ -104,6 +117,9 @@ pub fn paths(request: &Request) -> Result<Vec<AccessPath>> {
             found.push(path?);
         }
     }
+    if request.merges {
+        found.extend(request.merged_paths(rows)?);
+    }
     Ok(found)
 }
 
@@ -111,11 +127,14 @@ pub fn paths(request: &Request) -> Result<Vec<AccessPath>> {
 pub fn choose(request: &Request) -> Result<AccessPath> {
     let mut all = paths(request)?;
     let mut best = 0;
+    let mut least = f64::INFINITY;
     for (at, path) in all.iter().enumerate() {
-        let least = &all[best];
+        let cost = request.dice.weigh(path.cost);
         // A point is a point: no estimate beats it.
-        if (path.point && !least.point) || (path.point == least.point && path.cost < least.cost) {
-            best = at;
+        let is_point = |path: &AccessPath| path.point && !request.dice.is_thrown();
+        let (is_one, best_is) = (is_point(path), is_point(&all[best]));
+        if (is_one && !best_is) || (is_one == best_is && cost < least) {
+            (best, least) = (at, cost);
         }
     }
     // What a pattern begins with makes all the difference, but not to a point.
@@ -152,6 +171,8 @@ impl Request<'_> {
             index: index.number,
             point: whole && bounds.equal.iter().all(single) && bounds.equal.len() == index.parts.len(),
             covering,
+            skip: None,
+            merged: Vec::new(),
             rows: table_rows,
             cost: 0.0,
             bounds: vec![bounds],
@@ -166,27 +187,104 @@ impl Request<'_> {
             let Node::Or(branches) = &self.conjuncts[at].node else {
                 return None;
             };
-            let others = self.conjuncts.iter().enumerate().filter(|(n, _)| *n != at);
-            let others: Vec<&Expr> = others.map(|(_, conjunct)| *conjunct).collect();
             let bounds = |branch: &Expr| {
-                let mut together = conjuncts(branch);
-                together.extend(&others);
+                let together = self.with_branch(at, branch);
                 let request = Request {
                     conjuncts: &together,
                     ..*self
                 };
                 Some(request.index_bounds(index)).filter(|bounds| !bounds.is_none())
             };
-            let mut path = AccessPath {
-                index: index.number,
-                bounds: branches.iter().map(bounds).collect::<Option<_>>()?,
-                point: false,
-                covering: self.table.covers(index.number, self.needed),
-                rows: table_rows,
-                cost: 0.0,
-            };
-            Some(self.estimate(&mut path, index, table_rows).map(|()| path))
+            let bounds = branches.iter().map(bounds).collect::<Option<_>>()?;
+            Some(self.bounded(index, bounds, table_rows))
         })
+    }
+
+    /// The conjuncts with one branch of an OR in its place.
+    fn with_branch<'e>(&'e self, at: usize, branch: &'e Expr) -> Vec<&'e Expr> {
+        let others = self.conjuncts.iter().enumerate().filter(|(n, _)| *n != at);
+        let others = others.map(|(_, conjunct)| *conjunct);
+        conjuncts(branch).into_iter().chain(others).collect()
+    }
+
+    /// A path by these bounds of an index.
+    fn bounded(&self, index: &IndexDef, bounds: Vec<IndexBounds>, table_rows: f64) -> Result<AccessPath> {
+        let mut path = AccessPath {
+            index: index.number,
+            bounds,
+            point: false,
+            covering: self.table.covers(index.number, self.needed),
+            skip: None,
+            merged: Vec::new(),
+            rows: table_rows,
+            cost: 0.0,
+        };
+        self.estimate(&mut path, index, table_rows)?;
+        Ok(path)
+    }
+
+    /// An index merge for each conjunct that is an OR whose branches all bound some index, though no index is bounded by all.
+    fn merged_paths(&self, table_rows: f64) -> Result<Vec<AccessPath>> {
+        let mut found = Vec::new();
+        for (at, conjunct) in self.conjuncts.iter().enumerate() {
+            let Node::Or(branches) = &conjunct.node else {
+                continue;
+            };
+            found.extend(self.merged_path(at, branches, table_rows)?);
+        }
+        Ok(found)
+    }
+
+    fn merged_path(&self, at: usize, branches: &[Expr], table_rows: f64) -> Result<Option<AccessPath>> {
+        let mut parts: Vec<(&IndexDef, Vec<IndexBounds>)> = Vec::new();
+        for branch in branches {
+            let together = self.with_branch(at, branch);
+            let request = Request {
+                conjuncts: &together,
+                ..*self
+            };
+            let Some((index, bounds)) = request.cheapest_bounds(table_rows)? else {
+                return Ok(None);
+            };
+            match parts.iter_mut().find(|(other, _)| other.number == index) {
+                Some((_, all)) => all.push(bounds),
+                None => parts.extend(self.def.index_by_number(index).map(|index| (index, vec![bounds]))),
+            }
+        }
+        if parts.len() < 2 {
+            return Ok(None);
+        }
+        let parts = parts.into_iter();
+        let parts = parts.map(|(index, bounds)| self.bounded(index, bounds, table_rows));
+        let merged = parts.collect::<Result<Vec<_>>>()?;
+        let sum = |of: fn(&AccessPath) -> f64| merged.iter().map(of).sum::<f64>();
+        let (rows, cost) = (sum(|path| path.rows).min(table_rows), sum(|path| path.cost));
+        Ok(merged.first().cloned().map(|first| AccessPath {
+            rows,
+            cost: cost + rows * MERGE_COST,
+            point: false,
+            merged,
+            ..first
+        }))
+    }
+
+    /// The bounds by which the conjuncts lead to the rows at the least cost, and their index.
+    fn cheapest_bounds(&self, table_rows: f64) -> Result<Option<(IndexNo, IndexBounds)>> {
+        let mut least = f64::INFINITY;
+        let mut best = None;
+        for index in self.def.indexes.iter().filter(|index| self.may_use(index)) {
+            if self.def.array_part(index).is_some() {
+                continue;
+            }
+            let Some(mut path) = self.path(index, table_rows)?.filter(|path| !path.is_full()) else {
+                continue;
+            };
+            if path.cost < least {
+                least = path.cost;
+                best = path.bounds.pop().map(|bounds| (index.number, bounds));
+            }
+        }
+        Ok(best)
     }
 
     fn estimate(&self, path: &mut AccessPath, index: &IndexDef, table_rows: f64) -> Result<()> {
@@ -218,12 +316,7 @@ impl Request<'_> {
             });
             rows.sum::<f64>().min(table_rows)
         };
-        let row_cost = match path.index {
-            0 => 1.0,
-            _ if path.covering => 0.8,
-            _ => LOOKUP_COST,
-        };
-        path.cost = descents * DESCENT_COST + path.rows * row_cost;
+        path.cost = descents * DESCENT_COST + path.rows * path.row_cost();
         Ok(())
     }
 }
@@ -236,6 +329,8 @@ impl AccessPath {
             bounds: Vec::new(),
             point: false,
             covering,
+            skip: None,
+            merged: Vec::new(),
             rows,
             cost,
         }
@@ -245,9 +340,36 @@ impl AccessPath {
         self.bounds.is_empty()
     }
 
+    /// Returns true if it is an index merge.
+    pub fn is_merged(&self) -> bool {
+        !self.merged.is_empty()
+    }
+
+    /// The paths of an index merge, or itself alone.
+    pub fn parts(&self) -> &[AccessPath] {
+        match self.is_merged() {
+            true => &self.merged,
+            false => std::slice::from_ref(self),
+        }
+    }
+
+    /// The bounds of all of its indexes.
+    pub fn all_bounds(&self) -> impl Iterator<Item = &IndexBounds> {
+        self.parts().iter().flat_map(|path| &path.bounds)
+    }
+
+    /// What a row costs that is read by it, in entries of a scan.
+    pub(super) fn row_cost(&self) -> f64 {
+        match self.index {
+            0 => 1.0,
+            _ if self.covering => 0.8,
+            _ => LOOKUP_COST,
+        }
+    }
+
     /// Returns true if it is bounded by LIKE with a pattern that differs from one execution to the next.
     fn has_parameter_as_pattern(&self) -> bool {
-        let ranges = self.bounds.iter().filter_map(|bounds| bounds.range.as_ref());
+        let ranges = self.all_bounds().filter_map(|bounds| bounds.range.as_ref());
         let mut patterns = ranges.filter_map(|range| range.like.as_ref());
         patterns.any(|like| like.pattern.expr.has_parameter())
     }
@@ -256,7 +378,10 @@ impl AccessPath {
     pub fn is_one_key(&self) -> bool {
         let bounds = self.single_bounds();
         let one_value = |part: &EqualPart| part.values.len() + part.null as usize == 1;
-        self.bounds.len() == 1 && bounds.range.is_none() && bounds.equal.iter().all(one_value)
+        self.bounds.len() == 1
+            && !self.is_merged()
+            && bounds.range.is_none()
+            && bounds.equal.iter().all(one_value)
     }
 
     /// The ranges of the path that show a row once, though it may have entries in several of them: in a multi-valued index, and unless one key
@@ -272,7 +397,7 @@ impl AccessPath {
     /// What is true of every row it finds: its bounds, unless there are several.
     pub fn single_bounds(&self) -> &IndexBounds {
         match self.bounds.as_slice() {
-            [only] => only,
+            [only] if !self.is_merged() => only,
             _ => IndexBounds::NONE,
         }
     }
@@ -307,13 +432,13 @@ impl AccessPath {
 
     /// Whether its bounds are not known before the statement runs: results of subqueries, and columns of rows.
     fn waits_for_rows(&self) -> bool {
-        let mut values = self.bounds.iter().flat_map(IndexBounds::values);
+        let mut values = self.all_bounds().flat_map(IndexBounds::values);
         self.runs_queries() || values.any(|value| !value.expr.columns().is_empty())
     }
 
     /// Whether its bounds are results of subqueries.
     fn runs_queries(&self) -> bool {
-        self.bounds.iter().flat_map(IndexBounds::values).any(|value| {
+        self.all_bounds().flat_map(IndexBounds::values).any(|value| {
             let mut found = false;
             value
                 .expr
@@ -383,7 +508,7 @@ impl AccessPath {
         Ok(Some(true))
     }
 
-    /// The key ranges for the values of this execution, disjoint and ascending.
+    /// The key ranges for the values of this execution, disjoint and ascending. Of an index merge, those of its first index.
     pub fn ranges(&self, def: &TableDef, table: &Table, ctx: &EvalCtx) -> Result<Vec<KeyRange>> {
         let Some(index) = self.index_def(def) else {
             return Ok(vec![KeyRange::all()]);

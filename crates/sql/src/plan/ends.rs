@@ -65,6 +65,7 @@ impl Planner<'_> {
         let wish = OrderWish {
             order: vec![wish],
             limited: true,
+            ..OrderWish::default()
         };
         let input = JoinInput {
             tables: &block.tables,

@@ -77,10 +77,10 @@ pub(super) fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize)
 /// Whether the rows that are expected of the path are those of which the condition is true, so that its share of rows counts no
 /// more: some bound of the path comes of it. It may still have to be tested.
 pub(super) fn counted(e: &Expr, path: &AccessPath, def: &TableDef, base: usize) -> bool {
-    let Some(index) = def.index_by_number(path.index) else {
-        return false;
-    };
-    let bounded = |bounds: &IndexBounds, e: &Expr| {
+    let bounded = |path: &AccessPath, bounds: &IndexBounds, e: &Expr| {
+        let Some(index) = def.index_by_number(path.index) else {
+            return false;
+        };
         let part = BoundParts {
             index,
             base,
@@ -94,12 +94,19 @@ pub(super) fn counted(e: &Expr, path: &AccessPath, def: &TableDef, base: usize) 
         return false;
     }
     // The branches of an OR bound the path together with the other conjuncts.
-    let by_branch = |branches: &[Expr]| {
-        let pairs = path.bounds.iter().zip(branches);
-        let mut bounded = pairs.map(|(bounds, branch)| conjuncts(branch).iter().any(|e| bounded(bounds, e)));
-        branches.len() == path.bounds.len() && bounded.all(|is| is)
+    let all = || {
+        path.parts()
+            .iter()
+            .flat_map(|part| part.bounds.iter().map(move |bounds| (part, bounds)))
     };
-    path.bounds.iter().all(|bounds| bounded(bounds, e))
+    let by_branch = |branches: &[Expr]| {
+        let bounds_some = |branch: &Expr| {
+            let parts = conjuncts(branch);
+            all().any(|(path, bounds)| parts.iter().any(|e| bounded(path, bounds, e)))
+        };
+        branches.len() == all().count() && branches.iter().all(bounds_some)
+    };
+    all().all(|(path, bounds)| bounded(path, bounds, e))
         || matches!(&e.node, Node::Or(branches) if by_branch(branches))
 }
 

@@ -627,10 +627,11 @@ impl Joiner<'_, '_> {
             return Ok((scan.path.clone(), false));
         }
         self.with_request(scan, from, early, known, |request| {
-            let Some(ordered) = ordered.filter(|_| !self.input.wish.order.is_empty()) else {
+            let wish = self.input.wish;
+            let Some(ordered) = ordered.filter(|_| !wish.is_none() || wish.values.is_some()) else {
                 return Ok((self.as_ordered(choose(request)?, from, request), false));
             };
-            let (path, direction) = choose_in_order(request, self.input.wish)?;
+            let (path, direction) = choose_in_order(request, wish)?;
             *ordered = direction.is_some();
             let path = self.as_ordered(path, from, request);
             Ok((path, direction == Some(Direction::Backwards)))
@@ -681,6 +682,8 @@ impl Joiner<'_, '_> {
             },
             allowed: from.allowed.as_deref(),
             forced: from.forced || locks && table.estimate_rows() < SMALL_TABLE_ROWS,
+            dice: &self.planner.dice,
+            merges: self.planner.state.settings.rewrites.index_merge,
             changes: false,
             sample: self.planner.sample,
             generated: &*self.planner.indexed_generated(def)?,

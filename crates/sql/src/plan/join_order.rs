@@ -62,6 +62,7 @@ impl Joiner<'_, '_> {
                 }
                 let (cost, order) = self.greedy(items, pool, known, (forced, joined))?;
                 crosses = self.crosses(items, pool, &order);
+                let cost = self.planner.dice.weigh(cost);
                 let better = best.as_ref().is_none_or(|(least, _)| cost < *least);
                 if forced.is_some() {
                     self.tell_order(items, &order, cost, better);

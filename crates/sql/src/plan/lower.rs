@@ -117,7 +117,10 @@ impl<'a> Planner<'a> {
 
     /// The block as it is run, and the order that is still to be made.
     fn lower_in_context(&mut self, mut block: Block<'a>) -> Result<(SelectPlan, Vec<(Expr, bool)>)> {
-        let wish = block.wish();
+        let mut wish = block.wish();
+        if self.state.settings.rewrites.skip_scan {
+            wish.values = self.values_wish(&block);
+        }
         self.trace_optimizes(&block);
         let (joined, ends) = match self.ends(&block)? {
             Some((first, others)) => (Ok(first), others),
@@ -127,7 +130,7 @@ impl<'a> Planner<'a> {
             trace.optimized();
         }
         let joined = joined?;
-        let ordered = joined.ordered && !(wish.order.is_empty() && ends.is_empty());
+        let ordered = joined.ordered && !(wish.is_none() && ends.is_empty());
         if ordered {
             block.rows_are_ordered();
         }
@@ -187,13 +190,18 @@ impl<'a> Planner<'a> {
             planner.source_with(block, (tree, filter), (&semi_joins, joined), wish)
         };
         let mut best = with(self, &joined, block)?;
-        let mut least = self.cost_of(&best.source, best.filter.as_ref());
+        let mut least = self.dice.weigh(self.cost_of(&best.source, best.filter.as_ref()));
         // A few rows that pass the tests are found before all that could be joined are.
-        let stops_early = wish.limited && !block.is_grouped() && (block.order.is_empty() || best.ordered);
+        let stops_early = wish.limited
+            && !block.distinct
+            && !block.is_grouped()
+            && (block.order.is_empty() || best.ordered);
         for at in (0..semi_joins.len()).filter(|_| !stops_early) {
             joined[at] = true;
             let other = with(self, &joined, block)?;
-            let cost = self.cost_of(&other.source, other.filter.as_ref());
+            let cost = self
+                .dice
+                .weigh(self.cost_of(&other.source, other.filter.as_ref()));
             match cost < least * CLEARLY_LESS {
                 true => (best, least) = (other, cost),
                 false => joined[at] = false,
@@ -340,28 +348,53 @@ impl Block<'_> {
             Some(first) => OrderWish {
                 order: vec![first],
                 limited: true,
+                ..OrderWish::default()
+            },
+            // Each level of totals is made of groups that come in the order of their keys.
+            None if self.rollup.is_some() => OrderWish {
+                order: self.keys.iter().map(|key| (key.clone(), false)).collect(),
+                ..OrderWish::default()
             },
             None if self.is_grouped() => OrderWish {
-                order: self.keys.iter().map(|key| (key.clone(), false)).collect(),
-                limited: false,
+                order: match self.is_ordered_by_keys() {
+                    true => self.order.clone(),
+                    false => Vec::new(),
+                },
+                together: self.keys.clone(),
+                limited: self.limited
+                    && self.having.is_none()
+                    && !self.keys.is_empty()
+                    && (self.order.is_empty() || self.is_ordered_by_keys()),
+                distinct: true,
+                values: None,
             },
             None => match self.windows.first() {
                 Some(pass) => OrderWish {
                     order: owned(&pass.sort()),
-                    limited: false,
+                    ..OrderWish::default()
                 },
-                // A LIMIT is reached early only if every row that is made is kept.
                 None => OrderWish {
                     order: self.order.clone(),
-                    limited: self.limited && !self.distinct,
+                    limited: self.limited,
+                    distinct: self.distinct,
+                    ..OrderWish::default()
                 },
             },
         }
     }
 
+    /// Whether groups that come in order of some of their keys are in the block's order.
+    fn is_ordered_by_keys(&self) -> bool {
+        let is_key = |e: &Expr| self.keys.iter().any(|key| key.same_as(e));
+        self.windows.is_empty() && self.rollup.is_none() && self.order.iter().all(|(e, _)| is_key(e))
+    }
+
     /// Takes note that rows arrive in the wished order, where that saves a sort.
     fn rows_are_ordered(&mut self) {
         if self.is_grouped() {
+            if self.is_ordered_by_keys() {
+                self.order.clear();
+            }
             return;
         }
         match self.windows.first_mut() {

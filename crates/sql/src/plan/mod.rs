@@ -7,11 +7,11 @@
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
 //!   stands there other than names.
 //! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs); [`join`] and [`join_order`] the order of its tables ([`equalities`]: what follows from their conditions), [`access`] which ranges of which index
-//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them ([`condition_order`]: in which order; [`barrier`]: not before the conditions of a view), [`order`] how not to sort them, [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
+//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them ([`condition_order`]: in which order; [`barrier`]: not before the conditions of a view), [`order`] how not to sort them ([`skip`]: nor to read all of them), [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
 //! - [`change`]: INSERT, UPDATE and DELETE; [`handler`]: HANDLER … READ; [`past`]: AS OF; [`file_form`]: how rows stand in files.
-//! - [`statement`]: whole statements ([`sizes`]: of which tables), as the session has them run; [`trace`]: what was considered for them.
+//! - [`statement`]: whole statements ([`sizes`]: of which tables), as the session has them run; [`trace`]: what was considered for them; [`dice`]: plans at random.
 //! - [`explain`]: a plan for people to read.
 //!
 //! A plan holds no session's state and no values of parameters: it is used until a definition changes.
@@ -25,6 +25,7 @@ mod condition_order;
 mod cost;
 mod dependence;
 mod derived;
+mod dice;
 mod digits;
 mod ends;
 mod equalities;
@@ -55,6 +56,7 @@ mod query;
 mod rewrite;
 pub mod rollup;
 mod sizes;
+pub mod skip;
 mod spread;
 pub mod statement;
 pub mod trace;
@@ -76,6 +78,7 @@ use crate::parse::ast::{self, SetOp};
 use crate::types::sort::KeyForm;
 use crate::types::{ColumnMeta, SqlType};
 use access::AccessPath;
+use dice::Dice;
 use file_form::FileForm;
 use generated::GeneratedColumns;
 use json_table::JsonTablePlan;
@@ -346,6 +349,8 @@ pub struct Planner<'a> {
     pub locks: Vec<ast::LockClause>,
     /// For each stored table that is read, at which moment.
     pub moments: Vec<Option<ast::AsOf>>,
+    /// Weighs the costs of plans.
+    dice: Dice,
     /// The statement is only to be explained.
     pub explains: bool,
     /// What is considered is told here; `None`: statements are not traced.
@@ -397,6 +402,7 @@ impl<'a> Planner<'a> {
             keyed: false,
             locks: Vec::new(),
             moments: Vec::new(),
+            dice: Dice::new(state.settings.random_plans),
             explains: false,
             trace: None,
             sample,

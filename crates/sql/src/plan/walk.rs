@@ -141,7 +141,7 @@ impl RowSource {
                     .chain(&scan.filter)
                     .chain(&scan.late_filter)
                     .for_each(|e| e.walk(f));
-                let bounds = scan.path.bounds.iter().flat_map(IndexBounds::values);
+                let bounds = scan.path.all_bounds().flat_map(IndexBounds::values);
                 bounds.for_each(|v| v.expr.walk(f));
                 if let Some(hash) = &scan.hash {
                     hash.build.iter().chain(&hash.probe).for_each(|e| e.walk(f));

@@ -426,6 +426,7 @@ impl Session {
             || before.sql_select_limit != settings.sql_select_limit
             || before.sql_safe_updates != settings.sql_safe_updates
             || before.max_join_size != settings.max_join_size
+            || before.random_plans != settings.random_plans
             || before.rewrites != settings.rewrites;
         if before.max_error_count != settings.max_error_count {
             self.state.warnings = crate::types::Warnings::new(settings.max_error_count);

@@ -281,6 +281,8 @@ pub(super) const DEFS: &[Def] = &[
     // Bytes that one statement, and all of the server but the buffer pool, may take; 0 is the second's, and half of
     // the machine's memory. MySQL's names mean the same; the smaller holds.
     def("tidemark_statement_memory", Both, true, from(0), "0"),
+    // For tests of the optimizer: another number, other plans.
+    def("tidemark_random_plans", Session, true, from(0), "0"),
     def("tidemark_total_memory", Global, true, from(0), "0"),
     def(
         "connection_memory_limit",

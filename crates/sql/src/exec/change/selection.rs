@@ -11,8 +11,9 @@ use super::{ChangeContext, is_ignorable};
 use crate::context::Counter;
 use crate::error::{Result, SqlError, er};
 use crate::exec::counting::{Scanned, count_sort, reads_all_rows};
-use crate::exec::spill::{KeptRows, Room, Shares, Sorter, copied};
+use crate::exec::spill::{KeptRows, KeySet, Room, Shares, Sorter, copied};
 use crate::expr::{EvalCtx, Row};
+use crate::plan::access::AccessPath;
 use crate::plan::change::{Pass, RowSelection, Target};
 use crate::types::sort::order_key;
 use crate::types::{Val, Value};
@@ -85,8 +86,12 @@ impl<'a> ChangeScan<'a> {
 
     /// The ranges of the path, one after the other.
     fn ranges(&self, ctx: &EvalCtx) -> Result<Vec<KeyRange>> {
+        self.ranges_of(&self.rows.path, ctx)
+    }
+
+    fn ranges_of(&self, path: &AccessPath, ctx: &EvalCtx) -> Result<Vec<KeyRange>> {
         let target = self.target;
-        let mut ranges = self.rows.path.ranges(&target.def, &target.table, ctx)?;
+        let mut ranges = path.ranges(&target.def, &target.table, ctx)?;
         if self.rows.reverse {
             ranges.reverse();
         }
@@ -196,17 +201,17 @@ impl<'a> ChangeScan<'a> {
                 }
                 false => table.modify_range(txn, &scan, &mut one)?,
             }
-            self.count_scan(before, !stopped);
+            self.count_scan(&self.rows.path, before, !stopped);
         }
         Ok(())
     }
 
     /// Counts a scan; `before` is how many rows had been examined when it began.
-    fn count_scan(&self, before: u64, ended: bool) {
+    fn count_scan(&self, path: &AccessPath, before: u64, ended: bool) {
         let session = self.run.session;
         let done = Scanned {
             table: &self.target.table,
-            path: &self.rows.path,
+            path,
             reverse: self.rows.reverse,
             resumed: false,
             rows: session.examined.get() - before,
@@ -337,27 +342,20 @@ impl<'a> ChangeScan<'a> {
 
     /// Locks and copies the rows that match, each behind its primary key.
     fn collect(&self, limit: u64) -> Result<KeptRows<'a>> {
-        let run = self.run;
-        let enough = match self.rows.order_by.is_empty() && !self.rows.filter_queries {
+        // Of the rows of several indexes, some are there twice.
+        let in_order = self.rows.order_by.is_empty() && !self.rows.path.is_merged();
+        let enough = match in_order && !self.rows.filter_queries {
             true => limit,
             false => u64::MAX,
         };
         let mut rows = self.no_rows();
-        let ranges = self.ranges(&run.env.ctx())?;
-        for range in &ranges {
-            let before = run.session.examined.get();
-            self.lock_rows((range, &ranges), None, &mut |_, row| {
-                rows.push(row)?;
-                Ok(match rows.len() as u64 >= enough {
-                    true => Flow::Stop,
-                    false => Flow::Continue,
-                })
-            })?;
-            let stopped = rows.len() as u64 >= enough;
-            self.count_scan(before, !stopped);
-            if stopped {
+        for path in self.rows.path.parts() {
+            if !self.collect_by(path, enough, &mut rows)? {
                 break;
             }
+        }
+        if self.rows.path.is_merged() {
+            rows = self.each_once(&rows)?;
         }
         if !self.rows.filter_queries {
             return Ok(rows);
@@ -372,6 +370,44 @@ impl<'a> ChangeScan<'a> {
         Ok(matching)
     }
 
+    /// Adds the rows that one index leads to; returns whether there are not enough yet.
+    fn collect_by(&self, path: &AccessPath, enough: u64, rows: &mut KeptRows<'a>) -> Result<bool> {
+        let run = self.run;
+        let ranges = self.ranges_of(path, &run.env.ctx())?;
+        for range in &ranges {
+            let before = run.session.examined.get();
+            self.lock_rows((path, range, &ranges), None, &mut |_, row| {
+                rows.push(row)?;
+                Ok(match rows.len() as u64 >= enough {
+                    true => Flow::Stop,
+                    false => Flow::Continue,
+                })
+            })?;
+            let stopped = rows.len() as u64 >= enough;
+            self.count_scan(path, before, !stopped);
+            if stopped {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The rows without those that came before by another index.
+    fn each_once(&self, rows: &KeptRows) -> Result<KeptRows<'a>> {
+        let session = self.run.session;
+        let mut seen = KeySet::new(Room::of(session), Shares::of(session));
+        let mut once = self.no_rows();
+        rows.for_each(&mut |row| {
+            if let Some(Val::Str(key)) = row.first()
+                && seen.insert(key)?
+            {
+                once.push(copied(row)?)?;
+            }
+            Ok(true)
+        })?;
+        Ok(once)
+    }
+
     fn change_one_by_one(&self, mut left: u64, change: &mut dyn RowChange) -> Result<()> {
         let run = self.run;
         let ranges = self.ranges(&run.env.ctx())?;
@@ -380,10 +416,14 @@ impl<'a> ChangeScan<'a> {
             let mut after: Option<Vec<u8>> = None;
             while left > 0 {
                 let mut found = None;
-                self.lock_rows((range, &ranges), after.as_deref(), &mut |view, row| {
-                    found = Some((view.key().to_vec(), row));
-                    Ok(Flow::Stop)
-                })?;
+                self.lock_rows(
+                    (&self.rows.path, range, &ranges),
+                    after.as_deref(),
+                    &mut |view, row| {
+                        found = Some((view.key().to_vec(), row));
+                        Ok(Flow::Stop)
+                    },
+                )?;
                 let Some((key, row)) = found else {
                     break;
                 };
@@ -393,7 +433,7 @@ impl<'a> ChangeScan<'a> {
                     left -= 1;
                 }
             }
-            self.count_scan(before, left > 0);
+            self.count_scan(&self.rows.path, before, left > 0);
             if left == 0 {
                 break;
             }
@@ -405,7 +445,7 @@ impl<'a> ChangeScan<'a> {
     /// wants no more. A condition with queries is left to the caller.
     fn lock_rows(
         &self,
-        (range, ranges): (&KeyRange, &[KeyRange]),
+        (path, range, ranges): (&AccessPath, &KeyRange, &[KeyRange]),
         after: Option<&[u8]>,
         f: &mut dyn FnMut(&RowView, Vec<Value>) -> Result<Flow>,
     ) -> Result<()> {
@@ -429,7 +469,6 @@ impl<'a> ChangeScan<'a> {
             true => Some(&mut judge),
             false => None,
         };
-        let path = &self.rows.path;
         let scan = RangeScan::new(path.index, range)
             .reverse(self.rows.reverse)
             .once(path.once(&target.def, ranges))

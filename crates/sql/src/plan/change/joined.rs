@@ -308,10 +308,7 @@ impl Planner<'_> {
         let locks: Vec<_> = (0..from.tables.len())
             .map(|at| changes(at).then_some((true, LockWait::Wait)))
             .collect();
-        let wish = OrderWish {
-            order: Vec::new(),
-            limited: false,
-        };
+        let wish = OrderWish::default();
         let tree = from.tree.take();
         let input = JoinInput {
             tables: &from.tables,
@@ -358,15 +355,16 @@ impl JoinedTarget {
     /// Whether the table read first can be taken for changed as it is read: it is named once, and the change moves no
     /// row along the path that is read.
     fn see_as_read(&mut self, alone: bool, source: &RowSource) {
-        let mut index = 0;
         let base = self.base;
+        let mut indexes = Vec::new();
         source.walk(&mut |_| {}, &mut |scan| {
             if scan.base == base {
-                index = scan.path.index;
+                indexes.extend(scan.path.parts().iter().map(|path| path.index));
             }
         });
         if let JoinedAction::Update(update) = &mut self.action {
-            update.as_read = alone && !self.target.moves(&update.assignments.written(), index);
+            let written = update.assignments.written();
+            update.as_read = alone && !indexes.iter().any(|index| self.target.moves(&written, *index));
         }
     }
 }

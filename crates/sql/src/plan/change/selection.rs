@@ -109,8 +109,8 @@ impl RowSelection {
             _ => Some(build::and(conditions)),
         };
         let mut wish = OrderWish {
-            order: Vec::new(),
             limited: clauses.limit.is_some(),
+            ..OrderWish::default()
         };
         for item in clauses.order_by {
             let expr = binder.in_clause("order clause").bind(&item.expr, &scope, hooks)?;
@@ -164,6 +164,8 @@ impl RowSelection {
             fixed_query: &|id| hooks.planner.queries[id].outer.is_empty() && hooks.planner.is_repeatable(id),
             allowed: allowed.as_deref(),
             forced,
+            dice: &hooks.planner.dice,
+            merges: hooks.planner.state.settings.rewrites.index_merge,
             changes: true,
             sample: Some(sample),
             generated: &generated,
@@ -180,7 +182,8 @@ impl RowSelection {
                 order_by.push(ChangeOrder { expr, descending });
             }
         }
-        let moves = target.moves(clauses.written, path.index);
+        // The rows of several indexes are known when all have been found.
+        let moves = path.is_merged() || target.moves(clauses.written, path.index);
         let alone = clauses.plain && !filter_queries && target.foreign_keys.is_none();
         // As in MySQL an order is one to be sorted by, unless a DELETE stops at its LIMIT.
         let in_order = clauses.order_by.is_empty() || clauses.written.is_empty() && limit.is_some();

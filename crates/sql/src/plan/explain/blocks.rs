@@ -4,7 +4,7 @@
 //! and `eval_cost` is 0.
 
 use super::names::Names;
-use super::table::{access_type, key_length, row_length};
+use super::table::{access_type, key_lengths, parts_used, row_length};
 use crate::dictionary::TableDef;
 use crate::expr::{Expr, Node};
 use crate::parse::ast::SetOp;
@@ -313,7 +313,8 @@ impl Blocks<'_> {
         ]));
         let reads_index = path.covering && path.index != 0;
         for (flag, is_so) in [
-            ("using_index", reads_index),
+            ("using_index", reads_index && path.skip.is_none()),
+            ("using_index_for_group_by", path.skip.is_some()),
             ("backward_index_scan", scan.reverse),
         ] {
             if is_so {
@@ -497,8 +498,7 @@ fn access(def: Option<&TableDef>, path: &AccessPath, first: bool, names: &Names)
     if kind != "index" {
         members.extend(owned([("possible_keys", Json::Array(vec![text(&index.name)]))]));
     }
-    let bounded = path.bounds.iter().map(|bounds| bounds.parts()).max();
-    let parts = index.parts.iter().take(bounded.unwrap_or(index.parts.len()));
+    let parts = index.parts.iter().take(parts_used(index, path));
     let parts = parts.map(|part| {
         let column = &def.columns[part.column];
         text(column.key_part_expression().unwrap_or(&column.name))
@@ -506,7 +506,7 @@ fn access(def: Option<&TableDef>, path: &AccessPath, first: bool, names: &Names)
     members.extend(owned([
         ("key", text(&index.name)),
         ("used_key_parts", Json::Array(parts.collect())),
-        ("key_length", text(key_length(def, index, path).to_string())),
+        ("key_length", text(key_lengths(def, path))),
     ]));
     if matches!(kind, "const" | "eq_ref" | "ref") {
         let values = path.single_bounds().values().map(|value| {

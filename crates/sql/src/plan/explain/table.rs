@@ -178,8 +178,10 @@ impl<'q> Table<'q> {
             extra.push("Using where");
         }
         let reads_index = scan.path.covering && scan.path.index != 0;
-        if reads_index {
-            extra.push("Using index");
+        match (scan.path.skip.is_some(), reads_index) {
+            (true, _) => extra.push("Using index for group-by"),
+            (false, true) => extra.push("Using index"),
+            (false, false) => {}
         }
         if scan.reverse {
             extra.push("Backward index scan");
@@ -236,13 +238,22 @@ impl<'q> Table<'q> {
     fn describe(&mut self, line: Line) {
         let path = line.path;
         let (used, access) = access_type(line.def, path, line.first);
-        let name = index_name(used);
+        let name = match line.def {
+            Some(def) if path.is_merged() => {
+                let names = path
+                    .parts()
+                    .iter()
+                    .map(|part| index_name(def.index_by_number(part.index)));
+                names.collect::<Vec<_>>().join(",")
+            }
+            _ => index_name(used),
+        };
         let possible = used
             .filter(|_| access != "index")
             .map(|_| name.clone())
             .unwrap_or_default();
         let length = match (line.def, used) {
-            (Some(def), Some(index)) => key_length(def, index, path).to_string(),
+            (Some(def), Some(_)) => key_lengths(def, path),
             _ => String::new(),
         };
         let reference = match access {
@@ -266,16 +277,31 @@ impl<'q> Table<'q> {
             Value::Null,
             string(access),
             optional(possible),
-            optional(name),
+            optional(name.clone()),
             optional(length),
             optional(reference),
             Value::UInt(line.rows as u64),
             Value::Double((line.filtered * 100.0).round() / 100.0),
             Value::Null,
         ];
-        add_extra(&mut row[11], &line.extra);
+        let merge = path.is_merged().then(|| format!("Using union({name})"));
+        let extra = line.extra.iter().copied();
+        add_extra(
+            &mut row[11],
+            &merge.as_deref().into_iter().chain(extra).collect::<Vec<_>>(),
+        );
         self.rows.push(row);
     }
+}
+
+/// The lengths of the key parts that are bounded, of each index of a merge.
+pub fn key_lengths(def: &TableDef, path: &AccessPath) -> String {
+    let parts = path
+        .parts()
+        .iter()
+        .filter_map(|part| Some((def.index_by_number(part.index)?, part)));
+    let lengths = parts.map(|(index, part)| key_length(def, index, part).to_string());
+    lengths.collect::<Vec<_>>().join(",")
 }
 
 /// The index that a table is read by, and how MySQL calls that. `first`: no table is read before it.
@@ -285,9 +311,11 @@ pub fn access_type<'d>(
     first: bool,
 ) -> (Option<&'d IndexDef>, &'static str) {
     let index = def.and_then(|def| def.index_by_number(path.index));
-    let used = index.filter(|_| !path.is_full() || path.covering && path.index != 0);
+    let used = index.filter(|_| !path.is_full() || path.skip.is_some() || path.index != 0);
     let access = match used {
         None => "ALL",
+        Some(_) if path.is_merged() => "index_merge",
+        Some(_) if path.skip.is_some() => "range",
         Some(_) if path.is_full() => "index",
         Some(_) if !path.is_one_key() => "range",
         Some(_) if path.point && first => "const",
@@ -310,15 +338,20 @@ fn add_extra(cell: &mut Value, extra: &[&str]) {
     *cell = optional(parts.join("; "));
 }
 
-/// Bytes of the key parts that are bounded, as MySQL counts them.
-pub fn key_length(def: &TableDef, index: &IndexDef, path: &AccessPath) -> u32 {
+/// How many parts of an index a path goes by.
+pub fn parts_used(index: &IndexDef, path: &AccessPath) -> usize {
     let bounded = path.bounds.iter().map(IndexBounds::parts).max();
-    let parts = bounded.unwrap_or(index.parts.len());
+    let skipped = path.skip.map(|skip| skip.parts_read());
+    bounded.max(skipped).unwrap_or(index.parts.len())
+}
+
+/// Bytes of the key parts that are bounded, as MySQL counts them.
+fn key_length(def: &TableDef, index: &IndexDef, path: &AccessPath) -> u32 {
     let length = |part: &crate::dictionary::IndexPart| {
         let ty = &def.columns[part.column].ty;
         value_length(ty, part.prefix) + ty.nullable as u32
     };
-    index.parts.iter().take(parts).map(length).sum()
+    index.parts.iter().take(parts_used(index, path)).map(length).sum()
 }
 
 /// Bytes of the longest row, as far as they are not put aside.

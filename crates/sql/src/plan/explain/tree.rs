@@ -487,9 +487,36 @@ fn stored(
     };
     let back = if reverse { " (reverse)" } else { "" };
     let mut bounds = String::new();
+    if path.is_merged() {
+        let merge = Operator::new("index_merge", "Deduplicate rows by primary key")
+            .with("table_name", text(alias))
+            .with("schema_name", text(&def.schema))
+            .estimated(Some(Estimate {
+                cost: path.cost,
+                rows: path.rows.max(1.0),
+            }));
+        return path.parts().iter().fold(merge, |merge, part| {
+            merge.over(stored(def, alias, part, first, reverse, names))
+        });
+    }
     let operation = match (used, access) {
         (None, _) if reverse => format!("Index scan on {alias_shown} using PRIMARY (reverse)"),
         (None, _) => format!("Table scan on {alias_shown}"),
+        (Some(index), _) if path.skip.is_some() => {
+            let ranges = path.bounds.iter().map(|b| ranges_of(def, index, b, names));
+            bounds = ranges.collect::<Vec<_>>().join(" OR ");
+            let over = match bounds.is_empty() {
+                true => String::new(),
+                false => format!(" over {bounds}"),
+            };
+            let covering = covering
+                .replace("index", "index skip scan")
+                .replace("Index", "Index skip scan");
+            format!(
+                "{covering} on {alias_shown} using {}{over}{back}",
+                quoted(&index.name)
+            )
+        }
         (Some(index), "index") => format!(
             "{covering} scan on {alias_shown} using {}{back}",
             quoted(&index.name)

@@ -126,4 +126,6 @@ plans!(
     constants,
     windows,
     generated,
+    index_merge,
+    skip_scan,
 );

@@ -1,9 +1,9 @@
 //! How many files the process may have open, and what fits in that: `open_files_limit`, `max_connections` and
 //! `tidemark_max_logins`.
 //!
-//! A connection is a file, and so is every segment of the log. The limit that a process starts with is made for a shell, so it is
-//! raised as far as the system allows. If that is too little for all the connections there may be, fewer are allowed, as in MySQL,
-//! so that a client that is one too many is answered with error 1040.
+//! A connection is a file; of the log's segments few are open, however many there are. The limit that a process starts with is made for
+//! a shell, so it is raised as far as the system allows. If that is too little for all the connections there may be, fewer are allowed,
+//! as in MySQL, so that a client that is one too many is answered with error 1040.
 
 use tidemark_sql::Database;
 

@@ -11,6 +11,7 @@
 mod append;
 mod end;
 mod group;
+mod open_segments;
 mod reader;
 mod record;
 mod ring;

@@ -3,13 +3,14 @@
 //! Segment *k* holds positions `k × size` up to `(k + 1) × size`, at the same offsets, without a header. Segments that
 //! are not needed any more are renamed to be the next ones, up to the nominal capacity, and removed beyond it. Their old
 //! content is no danger: a record is only one at its own position. New segments are written full of zeros before use,
-//! so that a sync of the log need not write the file system's own journal.
+//! so that a sync of the log need not write the file system's own journal. Few of the files are open: see `open_segments.rs`.
 //!
 //! A segment's name is certain before the log goes there: one that was made or renamed is not in the map until the directory
 //! has been synced. If that sync fails, the file is kept under its new name, and the sync is tried again by whatever needs a
 //! segment next.
 
 use super::LOG_START;
+use super::open_segments::{OpenSegments, Segment, Use};
 use super::reader::{AHEAD_MANY, Reader};
 use super::record::{Mark, RECORD_HEADER};
 use crate::disk::{Access, Disk, File, failed};
@@ -25,8 +26,8 @@ pub struct Segments {
     disk: Arc<dyn Disk>,
     size: u64,
     mark: Mark,
-    files: Mutex<BTreeMap<u64, Arc<dyn File>>>,
-    /// Held while segments come and go, which takes long; `files` is held only to look.
+    files: OpenSegments,
+    /// Held while segments come and go, which takes long.
     changing: Mutex<Changing>,
 }
 
@@ -36,7 +37,7 @@ struct Changing {
     /// Files that have room on the disk for a segment each, by their numbers: see `undo_room.rs`.
     spares: BTreeSet<u64>,
     /// Segments whose names are not certain yet.
-    uncertain: BTreeMap<u64, Arc<dyn File>>,
+    uncertain: BTreeMap<u64, Segment>,
     /// The directory has changed since its last sync.
     unsynced: bool,
 }
@@ -50,7 +51,7 @@ fn spare_name(number: u64) -> String {
     format!("{PREFIX}spare-{number:04}")
 }
 
-fn name(number: u64) -> String {
+pub(super) fn name(number: u64) -> String {
     format!("{PREFIX}{number:010}")
 }
 
@@ -72,14 +73,16 @@ impl Segments {
                 }
             }
             if let Some(number) = found.strip_prefix(PREFIX).and_then(|n| n.parse().ok()) {
-                files.insert(number, disk.open(&found, false, Access::Buffered)?);
+                files.insert(number, Segment::default());
             }
         }
+        let segments = OpenSegments::new(disk.clone());
+        segments.append(&mut files)?;
         Ok(Segments {
             disk,
             size,
             mark,
-            files: Mutex::new(files),
+            files: segments,
             changing: Mutex::new(changing),
         })
     }
@@ -125,7 +128,7 @@ impl Segments {
 
     /// Bytes of all segments that there are.
     pub fn bytes(&self) -> u64 {
-        self.files.lock().len() as u64 * self.size
+        self.files.len() as u64 * self.size
     }
 
     pub fn set_mark(&mut self, mark: Mark) {
@@ -145,18 +148,17 @@ impl Segments {
     /// The name of the first segment from that of `from` on which is not there although one behind it is, or although the
     /// log goes up to `to` for certain.
     pub fn first_missing(&self, from: Lsn, to: Lsn) -> Option<String> {
-        let files = self.files.lock();
-        let last = files.last_key_value().map_or(0, |(&last, _)| last + 1);
-        let mut numbers = from.0 / self.size..to.0.div_ceil(self.size).max(last);
-        numbers.find(|number| !files.contains_key(number)).map(name)
+        let last = self.files.last().map_or(0, |last| last + 1);
+        let missing = self.files.first_free(from.0 / self.size);
+        (missing < to.0.div_ceil(self.size).max(last)).then(|| name(missing))
     }
 
     /// The name and length of a segment that is shorter than segments are: from that of `from` on one that holds part of the log
     /// up to `to`, or one that is not the last. The last may be half made.
     pub fn first_short(&self, from: Lsn, to: Lsn) -> Result<Option<(String, u64)>> {
-        let last = self.files.lock().last_key_value().map_or(0, |(&last, _)| last);
+        let last = self.files.last().unwrap_or(0);
         for number in from.0 / self.size..to.0.div_ceil(self.size).max(last) {
-            if let Some(file) = self.file(number)
+            if let Some(file) = self.files.file(number, Use::Read)?
                 && file.len()? < self.size
             {
                 return Ok(Some((name(number), file.len()?)));
@@ -167,21 +169,22 @@ impl Segments {
 
     /// Makes the last segment whole if it was only half made; the log, which ends at `end`, has not come to it.
     pub fn finish_last(&self, end: Lsn) -> Result<()> {
-        let last = self
-            .files
-            .lock()
-            .last_key_value()
-            .map(|(&last, file)| (last, file.clone()));
-        if let Some((last, file)) = last
+        if let Some(last) = self.files.last()
             && last * self.size >= end.0
+            && let Some(file) = self.files.file(last, Use::Read)?
             && file.len()? < self.size
         {
             // Where there is no room it is made when it is wanted.
-            self.files.lock().remove(&last);
+            self.files.remove(last);
             self.disk.remove(&name(last))?;
             self.disk.sync_dir()?;
         }
         Ok(())
+    }
+
+    /// Opens the segment of a position at which the log goes on, and the next ones.
+    pub fn go_on(&self, at: Lsn) -> Result<()> {
+        self.files.go_on(at.0 / self.size)
     }
 
     /// Writes the records of a range again, to be synced: what was read may have been in the operating system's cache only. Nothing
@@ -237,11 +240,7 @@ impl Segments {
 
     /// Whether the segment of a position is there.
     pub fn has(&self, lsn: Lsn) -> bool {
-        self.file(lsn.0 / self.size).is_some()
-    }
-
-    fn file(&self, number: u64) -> Option<Arc<dyn File>> {
-        self.files.lock().get(&number).cloned()
+        self.files.has(lsn.0 / self.size)
     }
 
     /// The parts of a range, by segment: number, offset in it, part of the range.
@@ -262,7 +261,7 @@ impl Segments {
     /// Writes at this position, making segments if there are none yet.
     pub fn write(&self, lsn: Lsn, data: &[u8]) -> Result<()> {
         for (number, offset, part) in self.parts(lsn, data.len()) {
-            let file = match self.file(number) {
+            let file = match self.files.file(number, Use::Write)? {
                 Some(file) => file,
                 None => {
                     let mut changing = self.changing.lock();
@@ -270,7 +269,10 @@ impl Segments {
                         // What could be refused was refused before: this is urgent.
                         Err(Error::DiskFull) => self.create_of_spare(number, &mut changing)?,
                         created => created?,
-                    }
+                    };
+                    self.files
+                        .file(number, Use::Write)?
+                        .ok_or_else(|| Error::corrupt(None, format!("{} is gone", name(number))))?
                 }
             };
             file.write_at(&data[part], offset)
@@ -284,7 +286,7 @@ impl Segments {
             return Ok(());
         }
         for number in from.0 / self.size..to.0.div_ceil(self.size) {
-            if let Some(file) = self.file(number) {
+            if let Some(file) = self.files.file(number, Use::Sync)? {
                 file.sync()
                     .map_err(|error| failed(&error, format!("syncing {}", name(number))))?;
             }
@@ -295,7 +297,7 @@ impl Segments {
     /// Reads at this position; false if part of it is in no segment.
     pub fn read(&self, lsn: Lsn, out: &mut [u8]) -> Result<bool> {
         for (number, offset, part) in self.parts(lsn, out.len()) {
-            match self.file(number) {
+            match self.files.file(number, Use::Read)? {
                 Some(file) => file
                     .read_at(&mut out[part], offset)
                     .map_err(|error| failed(&error, format!("reading {} at byte {offset}", name(number))))?,
@@ -311,10 +313,10 @@ impl Segments {
     }
 
     /// Makes a segment, unless there is one.
-    fn create(&self, number: u64, changing: &mut Changing) -> Result<Arc<dyn File>> {
+    fn create(&self, number: u64, changing: &mut Changing) -> Result<()> {
         self.make_certain(changing)?;
-        if let Some(file) = self.file(number) {
-            return Ok(file);
+        if self.files.has(number) {
+            return Ok(());
         }
         let file = self.disk.open(&name(number), true, Access::Buffered)?;
         changing.unsynced = true;
@@ -323,13 +325,12 @@ impl Segments {
             let _ = self.disk.remove(&name(number));
             return Err(Error::from(e));
         }
-        changing.uncertain.insert(number, file.clone());
-        self.make_certain(changing)?;
-        Ok(file)
+        changing.uncertain.insert(number, Segment::of(file));
+        self.make_certain(changing)
     }
 
     /// Makes a spare file a segment, which needs no room on the disk.
-    fn create_of_spare(&self, number: u64, changing: &mut Changing) -> Result<Arc<dyn File>> {
+    fn create_of_spare(&self, number: u64, changing: &mut Changing) -> Result<()> {
         let Some(&spare) = changing.spares.last() else {
             return Err(Error::DiskFull);
         };
@@ -338,9 +339,8 @@ impl Segments {
         self.disk.rename(&spare_name(spare), &name(number))?;
         changing.spares.remove(&spare);
         changing.unsynced = true;
-        changing.uncertain.insert(number, file.clone());
-        self.make_certain(changing)?;
-        Ok(file)
+        changing.uncertain.insert(number, Segment::of(file));
+        self.make_certain(changing)
     }
 
     /// Syncs the directory if it has changed. From then on the log may go to the segments that were made and renamed before.
@@ -350,7 +350,7 @@ impl Segments {
                 .sync_dir()
                 .map_err(|error| failed(&error, "syncing the directory of the log".into()))?;
             changing.unsynced = false;
-            self.files.lock().append(&mut changing.uncertain);
+            self.files.append(&mut changing.uncertain)?;
         }
         Ok(())
     }
@@ -403,12 +403,7 @@ impl Segments {
 
     /// The first position after `from` that no segment holds.
     pub fn end(&self, from: Lsn) -> Lsn {
-        let files = self.files.lock();
-        let mut number = from.0 / self.size;
-        while files.contains_key(&number) {
-            number += 1;
-        }
-        Lsn(number * self.size)
+        Lsn(self.files.first_free(from.0 / self.size) * self.size)
     }
 
     /// Makes room up to `to`, if there is less. Segments wholly below `keep_from` are used for it first; of those left
@@ -418,12 +413,7 @@ impl Segments {
         let mut changing = self.changing.lock();
         self.make_certain(&mut changing)?;
         let first_kept = keep_from.0 / self.size;
-        let mut free: Vec<u64> = self
-            .files
-            .lock()
-            .range(..first_kept)
-            .map(|(&number, _)| number)
-            .collect();
+        let mut free = self.files.numbers(..first_kept);
         let mut next = self.end(tail).0 / self.size;
         while let Some(number) = free.pop() {
             if next * self.size >= to.0 && (next - first_kept) * self.size >= nominal {
@@ -436,7 +426,7 @@ impl Segments {
         }
         for number in free {
             // Forgotten first: a name that is gone must not be recycled.
-            self.files.lock().remove(&number);
+            self.files.remove(number);
             self.remove(&name(number), &mut changing)?;
         }
         self.make_certain(&mut changing)?;
@@ -447,7 +437,7 @@ impl Segments {
                 {
                     self.create_of_spare(next, &mut changing)?;
                 }
-                created => drop(created?),
+                created => created?,
             }
             next += 1;
         }
@@ -465,9 +455,9 @@ impl Segments {
             }
         };
         changing.unsynced = true;
-        let file = self.files.lock().remove(&number);
-        if let Some(file) = file.filter(|_| is_there) {
-            changing.uncertain.insert(next, file);
+        let segment = self.files.remove(number);
+        if let Some(segment) = segment.filter(|_| is_there) {
+            changing.uncertain.insert(next, segment);
         }
         Ok(is_there)
     }
@@ -477,6 +467,7 @@ impl Segments {
 mod tests {
     use super::*;
     use crate::disk::sim::{Call, Failing, Faults, SimDisk};
+    use crate::log::open_segments::{AHEAD, OPEN_MAX};
 
     fn names(disk: &SimDisk) -> Vec<u64> {
         disk.list()
@@ -542,6 +533,74 @@ mod tests {
                 assert_eq!(left.first_missing(Lsn(4 * 4096), end), None, "{calls:?} {at}");
             }
         }
+    }
+
+    /// A log that has grown to thousands of segments takes no more descriptors than a small one.
+    #[test]
+    fn few_of_many_segments_are_open() {
+        const MANY: u64 = 500;
+        let disk = SimDisk::new(1);
+        let segments = Segments::open(Arc::new(disk.clone()), 4096, Mark::default()).unwrap();
+        let open = || {
+            let open = segments.files.open();
+            assert!(open <= OPEN_MAX, "{open} are open");
+            open
+        };
+        segments
+            .prepare(Lsn(4096), Lsn(4096), Lsn(MANY * 4096), 4096, 0)
+            .unwrap();
+        assert_eq!((segments.files.len() as u64, open()), (MANY - 1, OPEN_MAX));
+        let written = |at: u64| [(at / 500) as u8; 500];
+        for at in (4096..(MANY - 1) * 4096).step_by(500) {
+            segments.write(Lsn(at), &written(at)).unwrap();
+            open();
+        }
+        segments.sync(Lsn(4096), segments.end(Lsn(4096))).unwrap();
+        open();
+        let check = |segments: &Segments| {
+            let mut found = [0; 500];
+            for at in (4096..(MANY - 1) * 4096).step_by(500) {
+                assert!(segments.read(Lsn(at), &mut found).unwrap());
+                assert_eq!(found, written(at), "at {at}");
+            }
+        };
+        check(&segments);
+        // Nothing can be opened any more, but the log goes on to the segments that are open ahead, at a start and after reading.
+        let again = Segments::open(Arc::new(disk.clone()), 4096, Mark::default()).unwrap();
+        again.go_on(Lsn(7 * 4096 + 4000)).unwrap();
+        for segments in [&again, &segments] {
+            segments.write(Lsn(7 * 4096 + 4000), &[0; 96]).unwrap();
+            for number in 100..200 {
+                assert!(segments.read(Lsn(number * 4096), &mut [0; 96]).unwrap());
+            }
+            disk.set_faults(Faults {
+                failing: Some(Failing {
+                    calls: &[Call::Open],
+                    at: 1,
+                    for_ever: true,
+                    error: libc::EMFILE,
+                }),
+                ..Faults::default()
+            });
+            for number in 8..=7 + AHEAD {
+                segments.write(Lsn(number * 4096), &[0; 96]).unwrap();
+            }
+            assert!(segments.write(Lsn((8 + AHEAD) * 4096), &[0; 96]).is_err());
+            disk.set_faults(Faults::default());
+            segments.write(Lsn((8 + AHEAD) * 4096), &[0; 96]).unwrap();
+            assert!(segments.files.open() <= OPEN_MAX);
+            for number in 7..=8 + AHEAD {
+                let at = number * 4096 + if number == 7 { 4000 } else { 0 };
+                segments.write(Lsn(at), &[9; 96]).unwrap();
+            }
+        }
+        segments
+            .prepare(Lsn(400 * 4096), Lsn(400 * 4096), Lsn(520 * 4096), 300 * 4096, 0)
+            .unwrap();
+        open();
+        assert_eq!(segments.end(Lsn(400 * 4096)), Lsn(700 * 4096));
+        let again = Segments::open(Arc::new(disk.restart()), 4096, Mark::default()).unwrap();
+        assert_eq!(again.end(Lsn(400 * 4096)), Lsn(700 * 4096));
     }
 
     #[test]

@@ -215,6 +215,7 @@ impl Store {
             data.clone(),
             scratch.clone(),
         )?;
+        segments.go_on(recovered.end)?;
         let store = Arc::new(Store {
             pool,
             files,

@@ -7,6 +7,8 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pymysql
 
 from login import NATIVE, SHA2, Login, random_password, salted
 from support.address import Address
+from support.patience import patience
 from support.report import Report
 from support.server import Server, binary, free_port, scratch
 
@@ -276,6 +279,22 @@ class Strangers:
         finally:
             self.root("SET GLOBAL tidemark_max_spill_size = DEFAULT", "DROP DATABASE spilled")
 
+    def case_sorts_leave_room_on_the_disk(self):
+        """Forty sorts of an account without rights fill what they may have of a small disk, and are refused; others write on."""
+        home = Path(tempfile.mkdtemp(prefix="tidemark-small-"))
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK_MB}m", "tmpfs", home], capture_output=True)
+        if mounted.returncode:
+            home.rmdir()
+            self.report.skip("strangers/sorts leave room on the disk", "it needs the right to mount a small file system")
+            return
+        try:
+            with Server("small", "--innodb-buffer-pool-size=16M", "--innodb-redo-log-capacity=16M", "--max-connections=100", datadir=home / "data") as server:
+                sorts_on_a_small_disk(server)
+                assert server.stop() == 0
+        finally:
+            subprocess.run(["umount", home], check=True)
+            home.rmdir()
+
     def case_files(self):
         """With few files connections are refused by error 1040, and the log says so once."""
         for limit in (64, 100):
@@ -320,6 +339,49 @@ class Strangers:
                 connection.close()
         # And if it runs out of files all the same: clients that say nothing have some of them.
         assert output.read_text().count("could not be accepted") <= 1, output.read_text()
+
+
+SMALL_DISK_MB = 512
+SORTERS = 40
+
+
+def sorts_on_a_small_disk(server: Server) -> None:
+    server.address.execute("CREATE USER sorter@localhost", "CREATE DATABASE room", "CREATE TABLE room.t (id INT AUTO_INCREMENT PRIMARY KEY, s VARCHAR(1000))")
+    refused, strange, over = [], [], threading.Event()
+
+    def sort() -> None:
+        rows = "WITH RECURSIVE n AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM n WHERE x < 100000) SELECT x, REPEAT(CHAR(65 + x % 26), 500) AS s FROM n"
+        statement = f"SELECT COUNT(*), MAX(s) FROM (SELECT x, s FROM ({rows}) y ORDER BY s, x DESC LIMIT 99999) z"
+        with Address(server.address.host, server.address.port, "sorter").connect(read_timeout=600) as connection, connection.cursor() as cursor:
+            cursor.execute("SET cte_max_recursion_depth = 1000000, sort_buffer_size = 32768, tmp_table_size = 32768")
+            while not over.is_set():
+                try:
+                    cursor.execute(statement)
+                    cursor.fetchall()
+                except pymysql.err.MySQLError as error:
+                    (refused if error.args[0] == 3170 else strange).append(error.args)
+
+    threads = [threading.Thread(target=sort) for _ in range(SORTERS)]
+    for thread in threads:
+        thread.start()
+    wrote = 0
+    try:
+        with server.address.connect(autocommit=True, read_timeout=600) as connection, connection.cursor() as cursor:
+            began = time.monotonic()
+            # Until sorts have been refused, and for a while longer.
+            while wrote < 300 or len(refused) < SORTERS and time.monotonic() - began < patience(120):
+                cursor.execute("INSERT INTO room.t (s) VALUES (REPEAT('x', 1000))")
+                cursor.execute("UPDATE room.t SET s = REPEAT('y', 1000) WHERE id = %s", (wrote // 2 + 1,))
+                wrote += 1
+            cursor.execute("SELECT COUNT(*) FROM room.t")
+            assert cursor.fetchall() == ((wrote,),)
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert refused, "no sort was refused"
+    assert not strange, strange[:3]
+    assert all("'tidemark_max_spill_size'" in text for _, text in refused), refused[0]
 
 
 def run(_: Address, report: Report) -> None:

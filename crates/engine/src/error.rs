@@ -20,6 +20,11 @@ pub enum Error {
         /// What they may take.
         max_bytes: u64,
     },
+    /// What is left of the disk is kept for the log, the data and old versions: a spool gets none of it.
+    Reserved {
+        /// What is kept.
+        bytes: u64,
+    },
     /// Something on disk is not what was written there.
     Corrupt {
         /// The page, if it is known.
@@ -149,6 +154,7 @@ impl fmt::Display for Error {
             Error::Stopped(why) => write!(f, "the engine has stopped: {why}"),
             Error::Unsupported(what) => write!(f, "not supported: {what}"),
             Error::AutoIncrementExhausted => f.write_str("the auto-increment counter is exhausted"),
+            Error::Reserved { bytes } => write!(f, "the last {bytes} bytes of the disk are kept"),
             Error::SpoolFull { max_bytes } => write!(f, "more than {max_bytes} bytes are put aside"),
             Error::Callback(e) => e.fmt(f),
         }
@@ -172,6 +178,7 @@ impl From<tidemark_pages::Error> for Error {
         match e {
             Pages::Io(e) => Error::Io(e),
             Pages::DiskFull => Error::DiskFull,
+            Pages::Reserved { bytes } => Error::Reserved { bytes },
             Pages::Corrupt { page, what } => Error::Corrupt { page, what },
             Pages::CannotOpen(why) => Error::CannotOpen(why),
             Pages::Refused(why) => Error::Refused(why),

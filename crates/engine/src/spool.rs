@@ -50,9 +50,6 @@ impl SpoolOwner {
     }
 }
 
-/// Pages between two looks at the room that is left on the disk.
-const LOOK_EVERY: u64 = 64;
-
 impl SpoolSpace {
     pub fn new(store: Arc<Store>) -> Arc<SpoolSpace> {
         Arc::new(SpoolSpace {
@@ -76,9 +73,6 @@ impl SpoolSpace {
         if owner.is_bounded && pages_max > 0 && taken >= pages_max {
             let max_bytes = pages_max * PAGE_SIZE as u64;
             return Err(Error::SpoolFull { max_bytes });
-        }
-        if self.filled().is_multiple_of(LOOK_EVERY) {
-            self.store.keep_reserve()?;
         }
         Ok(())
     }
@@ -131,7 +125,7 @@ impl Spool {
             let allocated = self
                 .space
                 .count(&self.owner)
-                .and_then(|()| Ok(self.space.store.alloc_scratch(page_type::SPOOL)?));
+                .and_then(|()| Ok(self.space.store.alloc_aside(page_type::SPOOL)?));
             let mut guard = allocated.inspect_err(|_| {
                 self.owner.pages.fetch_sub(1, Ordering::Relaxed);
             })?;

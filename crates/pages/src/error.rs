@@ -14,6 +14,11 @@ pub enum Error {
     Io(io::Error),
     /// No room left for a page or for the log.
     DiskFull,
+    /// What is left of the disk is kept for others.
+    Reserved {
+        /// What is kept.
+        bytes: u64,
+    },
     /// Something on disk is not what was written there.
     Corrupt {
         /// The page, if it is one.
@@ -51,6 +56,7 @@ impl fmt::Display for Error {
         match self {
             Error::Io(e) => write!(f, "input/output error: {e}"),
             Error::DiskFull => f.write_str("the disk is full"),
+            Error::Reserved { bytes } => write!(f, "the last {bytes} bytes of the disk are kept"),
             Error::Corrupt {
                 page: Some(page),
                 what,

@@ -10,7 +10,7 @@
 pub use super::faults::{Call, Failing, Faults, Harm};
 
 use super::faults::is_due;
-use super::{Access, Disk, File};
+use super::{Access, Disk, File, Room};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -485,6 +485,14 @@ impl SimFile {
 }
 
 impl File for SimFile {
+    fn room(&self) -> io::Result<Option<Room>> {
+        let state = self.shared.lock();
+        Ok(state.faults.capacity.map(|total| Room {
+            free: total.saturating_sub(state.used()),
+            total,
+        }))
+    }
+
     fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
         let mut state = self.begin(Call::Read)?;
         if is_due(&mut state.faults.read_failure_in) {

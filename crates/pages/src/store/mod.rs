@@ -62,7 +62,7 @@ use control::{Control, ControlFile};
 use holds::{Holds, LogHold};
 use parking_lot::{Mutex, RwLock};
 use redo::Stretch;
-use scratch::Scratch;
+use scratch::{Kept, Scratch};
 use space::Space;
 use start::Start;
 use std::sync::Arc;
@@ -390,7 +390,16 @@ impl Store {
     /// A scratch page, zeroed and formatted. It is not logged, counts against the pool, may be written to the scratch
     /// file, and is gone at the next start.
     pub fn alloc_scratch(&self, page_type: u8) -> Result<ExclusiveGuard<'_>> {
-        let page = self.scratch.alloc()?;
+        self.alloc_kept(page_type, Kept::Nothing)
+    }
+
+    /// The same for what a statement puts aside. Fails if the disk has no more room than is left for the log, the data and old versions.
+    pub fn alloc_aside(&self, page_type: u8) -> Result<ExclusiveGuard<'_>> {
+        self.alloc_kept(page_type, Kept::Reserve)
+    }
+
+    fn alloc_kept(&self, page_type: u8, kept: Kept) -> Result<ExclusiveGuard<'_>> {
+        let page = self.scratch.alloc(kept)?;
         match self.pool.exclusive_unread(page) {
             Ok(mut guard) => {
                 guard.scratch_mut().format(page, page_type, 0);
@@ -407,11 +416,6 @@ impl Store {
     pub fn free_scratch(&self, page: PageId) {
         self.pool.discard(page);
         self.scratch.free(page);
-    }
-
-    /// Fails if there is no more room on the disk than has to be left for the log, the data and old versions.
-    pub fn keep_reserve(&self) -> Result<()> {
-        self.scratch.keep_reserve()
     }
 
     /// Gives room in the scratch file back that is no longer used.

@@ -13,6 +13,15 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// What a page may not take of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Nothing is kept: it is for an old version, or a tree.
+    Nothing,
+    /// What is left for the log, the data and old versions: half a gibibyte, or a sixteenth of a small disk.
+    Reserve,
+}
+
 pub(super) struct Scratch {
     file: Arc<dyn File>,
     state: Mutex<State>,
@@ -73,8 +82,22 @@ impl Scratch {
         }
     }
 
-    /// The page freed last, which is likeliest to be in memory still, or one never used.
-    pub fn alloc(&self) -> Result<PageId> {
+    /// Makes room in the file. Fails if less would be left of the disk than `kept`.
+    fn allocate(&self, at: u64, len: u64, kept: Kept) -> Result<()> {
+        if kept == Kept::Reserve
+            && let Some(room) = self.file.room()?
+        {
+            let bytes = RESERVE_MAX.min(room.total / 16);
+            if room.free < bytes + len {
+                return Err(Error::Reserved { bytes });
+            }
+        }
+        Ok(self.file.allocate(at, len)?)
+    }
+
+    /// The page freed last, which is likeliest to be in memory still, or one never used. `kept` says what is left of the disk if the file
+    /// has to grow: threads that ask at once do so one after the other.
+    pub fn alloc(&self, kept: Kept) -> Result<PageId> {
         let mut state = self.state.lock();
         let state = &mut *state;
         if let Some(&page) = state.free.last() {
@@ -82,7 +105,7 @@ impl Scratch {
             let mut taken = state.free.len() - 1;
             if state.holes.contains(&extent) {
                 let at = u64::from(extent - PageId::SCRATCH_FIRST) * PAGE_SIZE as u64;
-                match self.file.allocate(at, u64::from(EXTENT) * PAGE_SIZE as u64) {
+                match self.allocate(at, u64::from(EXTENT) * PAGE_SIZE as u64, kept) {
                     Ok(()) => drop(state.holes.remove(&extent)),
                     // The room is another's now. A page that has some, then.
                     Err(error) => {
@@ -102,7 +125,7 @@ impl Scratch {
             let at = u64::from(have) * PAGE_SIZE as u64;
             let grow = |more: u32| {
                 let len = u64::from(more) * PAGE_SIZE as u64;
-                self.file.allocate(at, len).map(|()| more)
+                self.allocate(at, len, kept).map(|()| more)
             };
             state.backed += grow(more).or_else(|_| grow(GROW_MIN))?;
         }
@@ -154,14 +177,6 @@ impl Scratch {
         Ok(())
     }
 
-    /// Fails if what is left of the disk is kept for the log, the data and old versions: half a gibibyte, or a sixteenth of a small disk.
-    pub fn keep_reserve(&self) -> Result<()> {
-        match self.file.room()? {
-            Some(room) if room.free < RESERVE_MAX.min(room.total / 16) => Err(Error::DiskFull),
-            _ => Ok(()),
-        }
-    }
-
     /// Pages in use.
     pub fn used(&self) -> usize {
         let state = self.state.lock();
@@ -172,16 +187,16 @@ impl Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::sim::SimDisk;
-    use crate::disk::{Access, Disk, Room};
-    use std::io;
+    use crate::disk::sim::{Faults, SimDisk};
+    use crate::disk::{Access, Disk};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn room_is_given_back_and_taken_again() {
         let disk = SimDisk::new(1);
         let file = disk.open("scratch", true, Access::Direct).unwrap();
         let scratch = Scratch::new(file.clone());
-        let mut pages: Vec<PageId> = (0..6000).map(|_| scratch.alloc().unwrap()).collect();
+        let mut pages: Vec<PageId> = (0..6000).map(|_| scratch.alloc(Kept::Nothing).unwrap()).collect();
         let full = file.len().unwrap();
         // The second half goes, and of the first all but one page in two extents.
         for page in pages.split_off(3000) {
@@ -203,7 +218,7 @@ mod tests {
         // What is used next gathers at the beginning, on backed ground, and no page is given twice.
         let mut seen = kept;
         for _ in 0..5000 {
-            let page = scratch.alloc().unwrap();
+            let page = scratch.alloc(Kept::Nothing).unwrap();
             let state = scratch.state.lock();
             assert!(page.0 < state.backed);
             let extent = page.0 - (page.0 - PageId::SCRATCH_FIRST) % EXTENT;
@@ -215,50 +230,41 @@ mod tests {
         assert_eq!(seen.len(), scratch.used());
     }
 
-    /// A file on a disk with so much room.
-    struct Within(Arc<dyn File>, Room);
-
-    impl File for Within {
-        fn room(&self) -> io::Result<Option<Room>> {
-            Ok(Some(self.1))
-        }
-        fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
-            self.0.read_at(out, offset)
-        }
-        fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-            self.0.write_at(bytes, offset)
-        }
-        fn allocate(&self, offset: u64, len: u64) -> io::Result<()> {
-            self.0.allocate(offset, len)
-        }
-        fn sync(&self) -> io::Result<()> {
-            self.0.sync()
-        }
-        fn len(&self) -> io::Result<u64> {
-            self.0.len()
-        }
-        fn truncate(&self, len: u64) -> io::Result<()> {
-            self.0.truncate(len)
-        }
-        fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
-            self.0.punch(offset, len)
-        }
-    }
-
+    /// Forty threads put aside what they can; the file then leaves what is kept to old versions, to the last page.
     #[test]
     fn some_of_the_disk_is_left_to_others() {
-        const GIB: u64 = 1 << 30;
-        for (free, total, may) in [
-            (GIB, 100 * GIB, true),
-            (GIB / 4, 100 * GIB, false),
-            (GIB / 4, 2 * GIB, true),
-            (100 << 20, 2 * GIB, false),
-            (10 << 20, 100 << 20, true),
-        ] {
-            let file = SimDisk::new(1).open("scratch", true, Access::Direct).unwrap();
-            let scratch = Scratch::new(Arc::new(Within(file, Room { free, total })));
-            assert_eq!(scratch.keep_reserve().is_ok(), may, "{free} of {total}");
-            assert!(scratch.alloc().is_ok(), "old versions have the reserve");
-        }
+        const TOTAL: u64 = 64 << 20;
+        let disk = SimDisk::new(1);
+        disk.set_faults(Faults {
+            capacity: Some(TOTAL),
+            ..Faults::default()
+        });
+        let file = disk.open("scratch", true, Access::Direct).unwrap();
+        let scratch = Scratch::new(file.clone());
+        let taken = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..40 {
+                scope.spawn(|| {
+                    loop {
+                        match scratch.alloc(Kept::Reserve) {
+                            Ok(_) => drop(taken.fetch_add(1, Ordering::Relaxed)),
+                            Err(Error::Reserved { bytes }) => break assert_eq!(bytes, TOTAL / 16),
+                            Err(error) => panic!("{error}"),
+                        }
+                    }
+                });
+            }
+        });
+        let room = || file.room().unwrap().unwrap().free;
+        let kept = TOTAL / 16;
+        assert!((kept..kept + (4 << 20)).contains(&room()), "{} are free", room());
+        assert_eq!(taken.load(Ordering::Relaxed), scratch.used());
+        // What the file has is everybody's, what the disk has the others'.
+        let old_versions = (0..).take_while(|_| scratch.alloc(Kept::Nothing).is_ok());
+        let pages = old_versions.count() as u64;
+        assert!(pages * PAGE_SIZE as u64 >= kept - (1 << 20), "{pages} pages");
+        let page = PageId(PageId::SCRATCH_FIRST);
+        scratch.free(page);
+        assert_eq!(scratch.alloc(Kept::Reserve).unwrap(), page);
     }
 }

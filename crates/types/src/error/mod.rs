@@ -80,6 +80,13 @@ impl From<tidemark_engine::Error> for SqlError {
                      aside than it may."
                 ),
             ),
+            Error::Reserved { bytes } => SqlError::new(
+                er::CAPACITY_EXCEEDED,
+                format!(
+                    "Capacity of the disk exceeded: its last {bytes} bytes are kept for the log, the data and old row versions. The \
+                     statement puts more rows aside than there is room for; 'tidemark_max_spill_size' bounds what one may have."
+                ),
+            ),
             Error::RowTooLarge { max_bytes, .. } => SqlError::new(
                 er::TOO_BIG_ROWSIZE,
                 format!(

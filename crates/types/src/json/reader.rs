@@ -76,11 +76,13 @@ impl Reader<'_> {
     }
 
     fn word(&mut self, word: &str, value: Json) -> Result<Json, JsonError> {
-        if self.text[self.at..].starts_with(word.as_bytes()) {
-            self.at += word.len();
-            return Ok(value);
+        for byte in word.bytes() {
+            if self.peek() != Some(byte) {
+                return Err(self.error("Invalid value."));
+            }
+            self.at += 1;
         }
-        Err(self.error("Invalid value."))
+        Ok(value)
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
@@ -198,7 +200,7 @@ impl Reader<'_> {
             integer = false;
             self.at += 1;
             if !digits(self) {
-                return Err(self.error("Missing fraction part in number."));
+                return Err(self.error("Miss fraction part in number."));
             }
         }
         if matches!(self.peek(), Some(b'e' | b'E')) {
@@ -208,7 +210,7 @@ impl Reader<'_> {
                 self.at += 1;
             }
             if !digits(self) {
-                return Err(self.error("Missing exponent in number."));
+                return Err(self.error("Miss exponent in number."));
             }
         }
         let written = std::str::from_utf8(&self.text[start..self.at]).unwrap_or("0");
@@ -253,7 +255,17 @@ impl Reader<'_> {
         }
     }
 
+    /// An escape. Errors are those of the backslash that begins it.
     fn escape(&mut self) -> Result<char, JsonError> {
+        let start = self.at;
+        self.escaped().map_err(|message| JsonError::Invalid {
+            position: start,
+            message,
+        })
+    }
+
+    fn escaped(&mut self) -> Result<char, &'static str> {
+        const NO_PAIR: &str = "The surrogate pair in string is invalid.";
         self.at += 1;
         let c = match self.peek() {
             Some(b @ (b'"' | b'\\' | b'/')) => b as char,
@@ -266,30 +278,32 @@ impl Reader<'_> {
                 self.at += 1;
                 let high = self.hex4()?;
                 if !(0xD800..0xDC00).contains(&high) {
-                    return char::from_u32(high)
-                        .ok_or_else(|| self.error("Invalid surrogate pair in string."));
+                    return char::from_u32(high).ok_or(NO_PAIR);
                 }
                 if !self.text[self.at..].starts_with(b"\\u") {
-                    return Err(self.error("Invalid surrogate pair in string."));
+                    return Err(NO_PAIR);
                 }
                 self.at += 2;
                 let low = self.hex4()?;
-                let code = 0x10000 + ((high - 0xD800) << 10) + low.wrapping_sub(0xDC00);
-                return char::from_u32(code).ok_or_else(|| self.error("Invalid surrogate pair in string."));
+                if !(0xDC00..0xE000).contains(&low) {
+                    return Err(NO_PAIR);
+                }
+                let code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+                return char::from_u32(code).ok_or(NO_PAIR);
             }
-            _ => return Err(self.error("Invalid escape character in string.")),
+            _ => return Err("Invalid escape character in string."),
         };
         self.at += 1;
         Ok(c)
     }
 
-    fn hex4(&mut self) -> Result<u32, JsonError> {
+    fn hex4(&mut self) -> Result<u32, &'static str> {
         let digits = self
             .text
             .get(self.at..self.at + 4)
             .and_then(|d| std::str::from_utf8(d).ok());
         let code = digits.and_then(|d| u32::from_str_radix(d, 16).ok());
-        let code = code.ok_or_else(|| self.error("Incorrect hex digit after \\u escape in string."))?;
+        let code = code.ok_or("Incorrect hex digit after \\u escape in string.")?;
         self.at += 4;
         Ok(code)
     }

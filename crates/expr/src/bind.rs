@@ -230,7 +230,10 @@ impl<'a> Binder<'a> {
                 }
                 build::system_variable(var_scope, name, &current, ctx)
             }
-            ast::Expr::AssignVar { name, value } => build::assign_variable(name, sub(value)?),
+            ast::Expr::AssignVar { name, value } => {
+                ctx.assigns_variables.set(true);
+                build::assign_variable(name, sub(value)?)
+            }
             ast::Expr::IsNull { expr, negated } => build::is_null(sub(expr)?, *negated),
             ast::Expr::IsTruth { expr, truth, negated } => match truth {
                 Some(truth) => build::is_truth(sub(expr)?, *truth, *negated),

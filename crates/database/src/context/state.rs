@@ -245,6 +245,7 @@ impl SessionState {
             depends_on_literals: Cell::new(false),
             depends_on_values: Cell::new(false),
             is_unsafe: Cell::new(false),
+            assigns_variables: Cell::new(false),
             deprecated: RefCell::default(),
             dates: RefCell::default(),
             warnings: RefCell::default(),

@@ -63,6 +63,8 @@ pub struct BindCtx {
     pub depends_on_values: Cell<bool>,
     /// Set when something is bound that would be something else on another server.
     pub is_unsafe: Cell<bool>,
+    /// Set when the statement sets user variables while it runs.
+    pub assigns_variables: Cell<bool>,
     /// What a client that writes this anew is warned of: that it is going to be removed, or is a name that loses its spaces.
     pub deprecated: RefCell<Vec<SqlError>>,
     /// The texts beside dates whose values are not known yet.
@@ -85,6 +87,7 @@ impl Default for BindCtx {
             depends_on_literals: Cell::new(false),
             depends_on_values: Cell::new(false),
             is_unsafe: Cell::new(false),
+            assigns_variables: Cell::new(false),
             deprecated: RefCell::default(),
             dates: RefCell::default(),
             warnings: RefCell::default(),

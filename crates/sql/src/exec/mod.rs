@@ -77,7 +77,8 @@ pub struct QueryScope<'a> {
     pub outer: Option<&'a dyn Row>,
 }
 
-/// The queries of a running statement. The result of a subquery that does not depend on the outer row is kept.
+/// The queries of a running statement. The result of a subquery that does not depend on the outer row, nor on user variables that the
+/// statement sets, is kept.
 pub struct Exec<'a, 't> {
     pub session: &'a SessionState,
     pub txn: &'a RefCell<&'t mut Transaction>,
@@ -169,6 +170,12 @@ impl<'a, 't> Exec<'a, 't> {
             true => trace.runs_subquery(&self.queries[id]),
             false => trace.silence(),
         })
+    }
+
+    /// Whether the result of a subquery of an expression is the same for all rows, and kept.
+    fn keeps(&self, id: usize) -> bool {
+        let query = &self.queries[id];
+        query.outer.is_empty() && !query.reads_changes
     }
 
     /// Runs a subquery of an expression.
@@ -279,7 +286,7 @@ impl<'a, 't> Exec<'a, 't> {
 
 impl Subqueries for Exec<'_, '_> {
     fn row(&self, id: usize, ctx: &EvalCtx) -> Result<Option<Vec<Value>>> {
-        if self.queries[id].outer.is_empty() {
+        if self.keeps(id) {
             let rows = self.subquery_rows(id, ctx.env)?;
             return match rows.len() {
                 0 => Ok(None),
@@ -307,7 +314,7 @@ impl Subqueries for Exec<'_, '_> {
     }
 
     fn exists(&self, id: usize, ctx: &EvalCtx) -> Result<bool> {
-        if self.queries[id].outer.is_empty()
+        if self.keeps(id)
             && let Some(rows) = self.results.borrow().get(&id)
         {
             return Ok(!rows.is_empty());
@@ -326,7 +333,7 @@ impl Subqueries for Exec<'_, '_> {
             &mut collect,
         )?;
         let found = first.is_some();
-        if self.queries[id].outer.is_empty() {
+        if self.keeps(id) {
             let mut rows = self.no_rows();
             first.into_iter().try_for_each(|row| rows.push(row))?;
             self.results.borrow_mut().insert(id, Rc::new(rows));
@@ -344,7 +351,7 @@ impl Subqueries for Exec<'_, '_> {
         let [column] = plan.columns.as_slice() else {
             return Ok(None);
         };
-        let form = KeyForm::of(kind, ty, &column.ty).filter(|_| plan.outer.is_empty());
+        let form = KeyForm::of(kind, ty, &column.ty).filter(|_| self.keeps(id));
         let Some(form) = form else {
             return Ok(None);
         };
@@ -362,7 +369,7 @@ impl Subqueries for Exec<'_, '_> {
     }
 
     fn for_each(&self, id: usize, ctx: &EvalCtx, f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()> {
-        if self.queries[id].outer.is_empty() {
+        if self.keeps(id) {
             return self.subquery_rows(id, ctx.env)?.for_each(f);
         }
         let mut collect = Collect::new(f);

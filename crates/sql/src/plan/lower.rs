@@ -42,7 +42,11 @@ impl<'a> Planner<'a> {
     pub(super) fn take_lowered(&mut self) -> Result<Vec<QueryPlan>> {
         self.lower_queries()?;
         self.queries.clear();
-        Ok(self.lowered.drain(..).flatten().collect())
+        let mut queries: Vec<QueryPlan> = self.lowered.drain(..).flatten().collect();
+        if self.binder.ctx.assigns_variables.get() {
+            mark_changing(&mut queries);
+        }
+        Ok(queries)
     }
 
     /// One of them.
@@ -100,6 +104,7 @@ impl<'a> Planner<'a> {
             converted: query.converted,
             outer: query.outer,
             repeatable: query.repeatable,
+            reads_changes: false,
             into: query.into,
             calc_found_rows: query.calc_found_rows,
             is_unveiled: query.is_unveiled,
@@ -308,6 +313,36 @@ impl<'a> Planner<'a> {
             sorted: ordered && !first_only,
             first_only: first_only && ordered,
             ends,
+        }
+    }
+}
+
+/// Marks the queries whose result may change while the statement runs, since they, or subqueries in them, use user variables.
+fn mark_changing(queries: &mut [QueryPlan]) {
+    loop {
+        let mut found = None;
+        for (id, query) in queries
+            .iter()
+            .enumerate()
+            .filter(|(_, query)| !query.reads_changes)
+        {
+            let mut uses = false;
+            let mut look = |e: &Expr| {
+                uses |= match e.node {
+                    Node::UserVar(_) | Node::AssignVar(..) => true,
+                    Node::Subquery { id, .. } => queries[id].reads_changes,
+                    _ => false,
+                }
+            };
+            query.walk(&mut look, &mut |_| {});
+            if uses {
+                found = Some(id);
+                break;
+            }
+        }
+        match found {
+            Some(id) => queries[id].reads_changes = true,
+            None => return,
         }
     }
 }

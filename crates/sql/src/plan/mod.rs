@@ -113,6 +113,8 @@ pub struct QueryPlan<S = SelectPlan> {
     pub outer: Vec<usize>,
     /// It gives the same, and changes nothing, when it is evaluated again for the same rows around it.
     repeatable: bool,
+    /// It reads or sets user variables that the statement sets while it runs.
+    pub reads_changes: bool,
     pub into: Destination,
     pub calc_found_rows: bool,
     /// Some result has more digits than its type.

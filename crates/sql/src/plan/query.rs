@@ -426,6 +426,7 @@ impl<S> QueryPlan<S> {
             converted: Vec::new(),
             outer: Vec::new(),
             repeatable: false,
+            reads_changes: false,
             into: Destination::Client,
             calc_found_rows: false,
             is_unveiled: false,

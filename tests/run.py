@@ -159,6 +159,7 @@ SUITES = {
     "sabotage": Suite(["cargo", "packages"], sabotage),
     "stress": program("stress/run.py", full="--seconds 10", quick="--seconds 2"),
     "protocol": program("protocol/run.py"),
+    "files": program("files/run.py"),
     "security": program("security/run.py"),
     "status": program("status/run.py", "chromium"),
     "monitoring": program("monitoring/run.py", "monitoring"),

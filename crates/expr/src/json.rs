@@ -56,7 +56,7 @@ pub fn check_document_type(ty: &SqlType, argument: usize, function: &str) -> Res
 
 fn no_document(ty: &SqlType, argument: usize, function: &str) -> SqlError {
     if ty.is_binary_string() {
-        return binary_text();
+        return SqlError::json_of_binary();
     }
     SqlError::new(
         er::INVALID_TYPE_FOR_JSON,
@@ -64,14 +64,6 @@ fn no_document(ty: &SqlType, argument: usize, function: &str) -> SqlError {
             "Invalid data type for JSON data in argument {argument} to function {function}; a JSON string or JSON type is \
              required."
         ),
-    )
-}
-
-/// Error 3144.
-pub(crate) fn binary_text() -> SqlError {
-    SqlError::new(
-        er::INVALID_JSON_CHARSET,
-        "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",
     )
 }
 
@@ -334,7 +326,7 @@ pub(crate) fn text_argument<'a>(
     };
     match e.ty.kind {
         TypeKind::Json if takes_documents => Ok(Some(text)),
-        _ if e.ty.is_binary_string() => Err(binary_text()),
+        _ if e.ty.is_binary_string() => Err(SqlError::json_of_binary()),
         kind if e.ty.is_string() && kind != TypeKind::Json => Ok(Some(text)),
         _ => Err(SqlError::new(
             er::INCORRECT_TYPE,

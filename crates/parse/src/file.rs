@@ -4,18 +4,36 @@ use super::ast::*;
 use super::expr::number_literal;
 use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
+use tidemark_types::SqlMode;
 use tidemark_types::error::{Result, SqlError, er};
 
 impl FileFormat {
-    /// Error 1083: what encloses fields, and what escapes, is one byte or nothing.
-    pub fn check_marks(&self) -> Result<()> {
-        match self.escaped.len() > 1 || self.enclosed.len() > 1 {
+    /// Error 1083: what encloses fields, and what escapes, is nothing or one, as they are counted: in bytes, or in characters.
+    pub fn check_marks(&self, count: impl Fn(&[u8]) -> usize) -> Result<()> {
+        match count(&self.escaped) > 1 || count(&self.enclosed) > 1 {
             true => Err(SqlError::new(
                 er::WRONG_FIELD_TERMINATORS,
                 "Field separator argument is not what is expected; check the manual",
             )),
             false => Ok(()),
         }
+    }
+
+    /// Returns warning 1638 if something that divides, encloses or escapes is not ASCII: MySQL looks for its bytes alone.
+    pub fn not_ascii(&self) -> Option<SqlError> {
+        let marks = [
+            &self.field_end,
+            &self.enclosed,
+            &self.escaped,
+            &self.line_start,
+            &self.line_end,
+        ];
+        (!marks.iter().all(|mark| mark.is_ascii())).then(|| {
+            SqlError::new(
+                er::WARN_NON_ASCII_SEPARATOR,
+                "Non-ASCII separator arguments are not fully supported",
+            )
+        })
     }
 }
 
@@ -45,6 +63,7 @@ impl Parser<'_> {
         }
         self.expect("DATA")?;
         self.accept_any(&["LOW_PRIORITY", "CONCURRENT"]);
+        self.accept("FROM");
         let local = self.accept("LOCAL");
         self.expect("INFILE")?;
         let path = String::from_utf8_lossy(&self.string()?).into_owned();
@@ -92,15 +111,22 @@ impl Parser<'_> {
     }
 
     fn file_charset(&mut self) -> Result<Option<String>> {
-        if self.accept_all(&["CHARACTER", "SET"]) || self.accept("CHARSET") {
-            return self.any_name().map(Some);
+        let given = self.accept_all(&["CHARACTER", "SET"])
+            || self.accept_all(&["CHAR", "SET"])
+            || self.accept("CHARSET");
+        match given {
+            true if self.is("DEFAULT") => self.error(),
+            true => self.name_or_string().map(Some),
+            false => Ok(None),
         }
-        Ok(None)
     }
 
     /// `[FIELDS | COLUMNS …] [LINES …]`
     fn file_format(&mut self) -> Result<FileFormat> {
         let mut format = FileFormat::default();
+        if self.mode.has(SqlMode::NO_BACKSLASH_ESCAPES) {
+            format.escaped.clear();
+        }
         if self.accept_any(&["FIELDS", "COLUMNS"]).is_some() {
             let mut clauses = 0;
             while self.field_clause(&mut format)? {

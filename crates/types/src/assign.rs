@@ -142,7 +142,7 @@ impl Target<'_> {
         let number = match value {
             Val::Int(v) => *v as i128,
             Val::UInt(v) | Val::Member(v, _) => *v as i128,
-            Val::Str(s) => match self.int_of_text(value, s, (low, high))? {
+            Val::Str(s) => match self.int_of_text(value, s, |n| (low..=high).contains(&n))? {
                 Some(v) => v,
                 None => return Ok(self.int_val(0)),
             },
@@ -167,8 +167,13 @@ impl Target<'_> {
 
     /// Rounds a text's number. What is no number is an error; what follows one is truncated, but of no account beside a
     /// number out of range, which the caller reports.
-    fn int_of_text(&self, value: &Val, text: &[u8], range: (i128, i128)) -> Result<Option<i128>> {
-        let trimmed = text.trim_ascii();
+    fn int_of_text(
+        &self,
+        value: &Val,
+        text: &[u8],
+        is_in_range: impl Fn(i128) -> bool,
+    ) -> Result<Option<i128>> {
+        let trimmed = super::convert::integer_text(text);
         let plain = trimmed.strip_prefix(b"-").unwrap_or(trimmed);
         if !plain.is_empty()
             && plain.len() < 19
@@ -187,19 +192,20 @@ impl Target<'_> {
             i128::MAX
         };
         let number = number.to_i128().unwrap_or(ends);
-        if used < trimmed.len() && (range.0..=range.1).contains(&number) {
+        if used < trimmed.len() && is_in_range(number) {
             self.fault(SqlError::data_truncated(self.column, self.row()))?;
         }
         Ok(Some(number))
     }
 
     fn year(&self, value: &Val) -> Result<Val<'static>> {
+        let is_year = |number| matches!(number, 0..100 | 1901..=2155);
         let text = matches!(value, Val::Str(_));
         let number = match value {
             Val::Date(d) => d.year as i128,
             Val::DateTime(t) => t.date.year as i128,
             Val::Time(_) => super::convert::today(self.env).year as i128,
-            Val::Str(s) => match self.int_of_text(value, s, (0, 2155))? {
+            Val::Str(s) => match self.int_of_text(value, s, is_year)? {
                 Some(v) => v,
                 None => return Ok(Val::UInt(0)),
             },
@@ -247,10 +253,10 @@ impl Target<'_> {
             other => other.to_int(self.env)?,
         };
         if !(0..=max).contains(&number) {
-            if self.env.strict {
-                return Err(SqlError::data_too_long(self.column, self.row()));
+            match self.env.sql_mode.strict() {
+                true => self.fault(SqlError::data_too_long(self.column, self.row()))?,
+                false => self.out_of_range()?,
             }
-            self.out_of_range()?;
             return Ok(Val::UInt(max as u64));
         }
         Ok(Val::UInt(number as u64))
@@ -352,8 +358,12 @@ impl Target<'_> {
             ));
         }
         let out_of_range = match value {
-            Val::Str(s) if self.ty.kind == TypeKind::Time => parse::time(s).is_some(),
-            Val::Str(s) => parse::datetime(s, SqlMode::ALLOW_INVALID_DATES).is_some(),
+            Val::Str(s) if self.ty.kind == TypeKind::Time => {
+                parse::time(s).is_some() || parse::is_beyond_clock(s)
+            }
+            Val::Str(s) => {
+                parse::datetime(s, SqlMode::ALLOW_INVALID_DATES).is_some() || parse::is_short_zero(s)
+            }
             Val::Date(_) | Val::DateTime(_) | Val::Time(_) => true,
             number => {
                 let n = number.to_decimal(self.env)?;
@@ -499,6 +509,8 @@ impl Target<'_> {
             Val::Date(_) => Some((Time::default(), true)),
             Val::DateTime(t) => Some((t.time(), true)),
             Val::Str(s) if s.is_empty() => Some((Time::default(), true)),
+            // MySQL takes such a text for zero, and says nothing.
+            Val::Str(s) if parse::is_clock_with_exponent(s) => Some((Time::default(), true)),
             Val::Str(s) => parse::time_or_moment(s).map(|read| read.time(self.env.time_zone)),
             number => {
                 let d = number.to_decimal(self.env)?;
@@ -613,7 +625,8 @@ impl Target<'_> {
         let (mut bits, mut lost) = (0u64, false);
         match value {
             Val::Str(s) | Val::Member(_, s) => {
-                for part in s.split(|b| *b == b',').filter(|p| !p.is_empty()) {
+                let text = trim_end_spaces(s);
+                for part in text.split(|b| *b == b',').filter(|_| !text.is_empty()) {
                     match members
                         .iter()
                         .position(|m| self.ty.collation.eq(m.as_bytes(), trim_end_spaces(part)))
@@ -820,21 +833,54 @@ pub fn read_bytes<'a>(value: Val<'a>, charset: Charset, column: &str, env: &Conv
         return Ok(Val::string(text));
     }
     let (known, wrong) = bytes.split_at(charset.well_formed_bytes(bytes));
-    let row = env.row_number.get();
-    let error = SqlError::incorrect_value_for_column("string", &shown_bytes(wrong), column, row);
+    refuse_bytes(&shown_bytes(wrong, Charset::Binary), column, env)?;
+    Ok(Val::string(charset.decode(known).unwrap_or_default()))
+}
+
+/// Like [`read_bytes`], for a column in another character set, or of so many characters: question marks take the place of what is no text,
+/// up to the end of what the column takes. A character that is cut at the end of the text is left out: error 1265.
+pub fn convert_bytes<'a>(
+    bytes: &[u8],
+    charset: Charset,
+    (column, chars): (&str, usize),
+    env: &Conversion,
+) -> Result<Val<'a>> {
+    let wrong = &bytes[charset.well_formed_bytes(bytes)..];
+    if wrong
+        .first()
+        .is_some_and(|lead| charset.bytes_of_lead(*lead) > wrong.len())
+    {
+        let cut = SqlError::data_truncated(column, env.row_number.get());
+        match env.strict {
+            true => return Err(cut),
+            false => env.warnings.warn(cut),
+        }
+        let known = &bytes[..bytes.len() - wrong.len()];
+        return Ok(Val::string(charset.decode(known).unwrap_or_default()));
+    }
+    refuse_bytes(&shown_bytes(wrong, charset), column, env)?;
+    let mut text = charset.decode_marked(bytes);
+    text.truncate(Charset::Utf8mb4.prefix_len(&text, chars));
+    Ok(Val::string(text))
+}
+
+/// Error or warning 1366 for bytes that are no text.
+pub fn refuse_bytes(shown: &str, column: &str, env: &Conversion) -> Result<()> {
+    let error = SqlError::incorrect_value_for_column("string", shown, column, env.row_number.get());
     if env.strict {
         return Err(error);
     }
     env.warnings.warn(error);
-    Ok(Val::string(charset.decode(known).unwrap_or_default()))
+    Ok(())
 }
 
 /// How many bytes of a text are in front of the first character that its set does not have.
 pub fn well_formed_len(text: &[u8], charset: Charset) -> usize {
     let mut at = 0;
     while at < text.len() {
+        // A byte of ASCII is a character, whatever comes behind it.
         let next = (at + 1..=text.len())
-            .find(|i| text.get(*i).is_none_or(|b| b & 0xC0 != 0x80))
+            .find(|i| text[at].is_ascii() || text.get(*i).is_none_or(|b| b & 0xC0 != 0x80))
             .unwrap_or(text.len());
         if !charset.can_write(&text[at..next]) {
             break;
@@ -846,15 +892,25 @@ pub fn well_formed_len(text: &[u8], charset: Charset) -> usize {
 
 /// The bytes an error text shows: from the first that the character set has not, six at most.
 pub fn bad_bytes(text: &[u8], charset: Charset) -> String {
-    shown_bytes(&text[well_formed_len(text, charset)..])
+    shown_bytes(&text[well_formed_len(text, charset)..], Charset::Utf8mb4)
 }
 
-fn shown_bytes(rest: &[u8]) -> String {
+/// Like [`bad_bytes`], as the bytes are in the set that the text has.
+pub fn bad_bytes_of(text: &[u8], from: Charset, charset: Charset) -> String {
+    let wrong = &text[well_formed_len(text, charset)..];
+    match from.encode(wrong) {
+        Some(bytes) => shown_bytes(&bytes, from),
+        None => shown_bytes(wrong, from),
+    }
+}
+
+/// The bytes an error text shows, six at most: those of a set of wide characters by their numbers.
+pub fn shown_bytes(rest: &[u8], charset: Charset) -> String {
     let shown: String = rest
         .iter()
         .take(6)
         .map(|b| match b {
-            b' '..=b'~' => char::from(*b).to_string(),
+            b' '..=b'~' if charset.min_bytes() == 1 => char::from(*b).to_string(),
             _ => format!("\\x{b:02X}"),
         })
         .collect();

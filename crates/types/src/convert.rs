@@ -11,12 +11,16 @@ use crate::error::{Result, SqlError};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// What an error text shows of a value: its beginning, bytes that are no text and control characters as `\\xFF`.
+/// What an error text shows of a value: its beginning, bytes that are no text and control characters as `\\xFF`. The ends of fields and
+/// lines in a text are themselves.
 pub fn excerpt(bytes: &[u8]) -> String {
+    let is_space = |c: char| matches!(c, '\t' | '\n' | '\r');
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let is_plain = text.chars().all(|c| !c.is_control() || is_space(c));
     let mut shown = String::new();
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
-            if c.is_control() {
+            if c.is_control() && !(is_plain && is_space(c)) {
                 let _ = write!(shown, "\\x{:02X}", c as u32);
             } else {
                 shown.push(c);
@@ -35,8 +39,11 @@ pub fn excerpt(bytes: &[u8]) -> String {
 /// What a complaint about a JSON value calls its source, where that is not known.
 pub(crate) const SOME_SOURCE: &str = "json";
 
-fn trim(bytes: &[u8]) -> &[u8] {
-    bytes.trim_ascii()
+/// The part of a text that may be an integer: without spaces and tabs in front, and without white space behind. Other white space
+/// in front is none of it.
+pub(crate) fn integer_text(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|b| !matches!(b, b' ' | b'\t'));
+    text[start.unwrap_or(text.len())..].trim_ascii_end()
 }
 
 /// The double a text begins with, and whether that was all of it (spaces aside). An empty text is zero.
@@ -82,7 +89,7 @@ pub fn double_prefix(bytes: &[u8]) -> (f64, bool) {
 
 /// The integer a text begins with, clamped to 64 bits (signed below zero), and whether that was all of it.
 pub fn integer_prefix(bytes: &[u8]) -> (i128, bool) {
-    let text = trim(bytes);
+    let text = integer_text(bytes);
     let negative = text.first() == Some(&b'-');
     let start = matches!(text.first(), Some(b'+' | b'-')) as usize;
     let mut value = 0i128;

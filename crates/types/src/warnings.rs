@@ -35,6 +35,8 @@ pub struct Warnings {
     count: Cell<u32>,
     limit: usize,
     notes: Cell<bool>,
+    /// Where in the list the statement's error belongs, if something came after it.
+    failed_at: Cell<Option<usize>>,
 }
 
 impl Warnings {
@@ -46,7 +48,31 @@ impl Warnings {
             count: Cell::new(0),
             limit,
             notes: Cell::new(true),
+            failed_at: Cell::new(None),
         }
+    }
+
+    /// The statement fails, but goes on: its error is listed in front of what is added from now on.
+    pub fn will_fail(&self) {
+        if self.failed_at.get().is_none() {
+            self.failed_at.set(Some(self.list.borrow().len()));
+        }
+    }
+
+    /// Adds the error of the statement.
+    pub fn fail(&self, error: SqlError) {
+        self.count.set(self.count.get().saturating_add(1));
+        let mut list = self.list.borrow_mut();
+        let at = self.failed_at.take().unwrap_or(list.len());
+        list.insert(
+            at,
+            Warning {
+                level: WarningLevel::Error,
+                code: error.code,
+                message: error.message,
+            },
+        );
+        list.truncate(self.limit);
     }
 
     /// Counts a condition, and keeps it if there is room.
@@ -93,6 +119,7 @@ impl Warnings {
     pub fn clear(&self) {
         self.count.set(0);
         self.list.borrow_mut().clear();
+        self.failed_at.set(None);
     }
 
     /// A copy for `SHOW WARNINGS`.

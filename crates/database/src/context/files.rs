@@ -64,7 +64,7 @@ impl Drop for NewFile {
     }
 }
 
-/// Opens a plain file to be read. Errors 1290, 13 and 29. What is opened is what was looked at: no link is followed that has come
+/// Opens a plain file to be read. Errors 1290, 13 and 1085. What is opened is what was looked at: no link is followed that has come
 /// since, and opening a pipe does not wait for its writer.
 pub fn open(state: &SessionState, written: &str) -> Result<File> {
     let path = allowed(state, written)?;
@@ -73,14 +73,14 @@ pub fn open(state: &SessionState, written: &str) -> Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(&path);
     let file = opened.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => failed(er::FILE_NOT_FOUND_EE, "File", written, &error),
+        io::ErrorKind::NotFound => failed(er::CANT_OPEN_FILE, "Can't get stat of", written, &error),
         _ => failed(er::CANT_OPEN_FILE, "Can't open file:", written, &error),
     })?;
     match file.metadata() {
         Ok(meta) if meta.is_file() => Ok(file),
         _ => Err(SqlError::new(
-            er::CANT_OPEN_FILE,
-            format!("Can't get stat of '{written}' (it is no plain file)"),
+            er::TEXTFILE_NOT_READABLE,
+            format!("The file '{written}' must be in the database directory or be readable by all"),
         )),
     }
 }

@@ -1,8 +1,9 @@
 //! Values on their way into columns: what there is to do before a value is converted to the column's type.
 
 use super::{BindCtx, FuncDef, as_number, as_text, def, expr, literal};
-use crate::json::{binary_text, is_opaque, json_type, scalar};
+use crate::json::{is_opaque, json_type, scalar};
 use crate::node::{Expr, Node};
+use tidemark_types::error::SqlError;
 use tidemark_types::{Charset, SqlType, TypeKind, Val, assign};
 
 /// What is stored in a column, before it is evaluated: hexadecimal literals are numbers in numeric columns, bytes
@@ -31,7 +32,7 @@ pub fn assignable(e: Expr, column: &SqlType, name: &str, bind: &BindCtx) -> Expr
             |_, _| Ok(json_type()),
             |args, _, ctx| match args[0].eval(ctx)? {
                 Val::Null => Ok(Val::Null),
-                _ => Err(binary_text()),
+                _ => Err(SqlError::json_of_binary()),
             },
         );
         let ty = json_type().with_nullable(e.ty.nullable);

@@ -10,7 +10,8 @@ use crate::error::memory::check_memory;
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr};
 use crate::plan::file_form::{FileForm, is_text};
-use crate::types::assign::bad_bytes;
+use crate::types::assign::{bad_bytes_of, shown_bytes};
+use crate::types::convert::{format_double_fixed, format_float_fixed};
 use crate::types::{Charset, SqlType, TypeKind, Val, Value};
 use std::borrow::Cow;
 
@@ -77,9 +78,13 @@ impl<'a> FileOutput<'a> {
             (value, widths) => {
                 self.warn_of_loss(at, value, ty);
                 let bytes = bytes_of(value, ty, form.charset);
+                let bytes = match value {
+                    Val::Str(own) if ty.is_binary_string() => self.known(at, bytes, own),
+                    _ => bytes,
+                };
                 let width = widths.as_ref().map_or(usize::MAX, |widths| widths[at]);
                 used = bytes.len().min(width);
-                self.value(&bytes[..used], ty);
+                self.value(&bytes[..used], ty, self.is_wide(ty));
             }
         }
         if let Some(widths) = &form.widths {
@@ -96,37 +101,77 @@ impl<'a> FileOutput<'a> {
             && let text = value.to_text()
             && !charset.can_write(&text)
         {
-            let (shown, name) = (bad_bytes(&text, charset), &self.form.names[at]);
+            let shown = bad_bytes_of(&text, ty.collation.charset(), charset);
+            let name = &self.form.names[at];
             let row = self.rows + 1;
             let warnings = &self.session.warnings;
             warnings.warn(SqlError::incorrect_value_for_column("string", &shown, name, row));
         }
     }
 
-    fn value(&mut self, bytes: &[u8], ty: &SqlType) {
+    /// The part of a binary value's bytes that is text in the file's character set, of which every byte of a set of single bytes is: all
+    /// before the first that is none. Warning 1366 shows the others, without the zeros in front of the value's own.
+    fn known<'v>(&self, at: usize, bytes: Cow<'v, [u8]>, own: &[u8]) -> Cow<'v, [u8]> {
+        let known = match self.form.charset {
+            None | Some(Charset::Bytes(_)) => bytes.len(),
+            Some(charset) => charset.well_formed_bytes(&bytes),
+        };
+        if known == bytes.len() {
+            return bytes;
+        }
+        let zeros = bytes.len() - own.len();
+        let shown = shown_bytes(&bytes[known.max(zeros)..], Charset::Binary);
+        let name = &self.form.names[at];
+        let error = SqlError::incorrect_value_for_column("string", &shown, name, self.rows + 1);
+        self.session.warnings.warn(error);
+        bytes[..known].to_vec().into()
+    }
+
+    /// Whether values of a type are written in characters that all have several bytes.
+    fn is_wide(&self, ty: &SqlType) -> bool {
+        match self.form.charset {
+            Some(charset) => charset.min_bytes() > 1,
+            None => ty.is_string() && ty.collation.charset().min_bytes() > 1,
+        }
+    }
+
+    /// Adds a value's bytes. A character of several bytes needs no escape.
+    fn value(&mut self, bytes: &[u8], ty: &SqlType, wide: bool) {
         let form = self.form;
         let enclosed = form.enclosed.filter(|_| !form.optionally || is_text(ty));
-        self.buf.extend(enclosed);
+        let enclosing = enclosed.map_or(&[][..], |_| &form.enclosing);
+        self.buf.extend_from_slice(enclosing);
         match form.escape {
-            Some(escape) if is_text(ty) || form.separator_is_of_numbers() => {
-                self.escaped(bytes, escape, enclosed.is_some());
+            Some(escape) if !wide && (is_text(ty) || form.separator_is_of_numbers()) => {
+                let own = ty.collation.charset();
+                let charset = form.charset.filter(|_| is_text(ty)).unwrap_or(own);
+                self.escaped(bytes, charset, escape, enclosed.is_some());
             }
             _ => self.buf.extend_from_slice(bytes),
         }
-        self.buf.extend(enclosed);
+        self.buf.extend_from_slice(enclosing);
     }
 
-    /// The bytes with an escape in front of each that a reader would take for something else.
-    fn escaped(&mut self, bytes: &[u8], escape: u8, enclosed: bool) {
+    /// The bytes with an escape in front of each that a reader would take for something else: of characters of several bytes none.
+    fn escaped(&mut self, bytes: &[u8], charset: Charset, escape: u8, enclosed: bool) {
         let form = self.form;
         let (separator, field_end) = (form.separator(), form.field_end.first().copied());
         let line_end = form.line_end.first().copied();
-        for &byte in bytes {
+        let mut rest = bytes;
+        while let Some((&byte, behind)) = rest.split_first() {
+            let length = charset.bytes_of_lead(byte);
+            if length > 1 && rest.get(..length).is_some_and(|c| charset.is_character(c)) {
+                let (character, behind) = rest.split_at(length);
+                self.buf.extend_from_slice(character);
+                rest = behind;
+                continue;
+            }
+            rest = behind;
             let is = |other: Option<u8>| other == Some(byte);
             let divides = if enclosed { is(separator) } else { is(field_end) };
             let needs = byte == escape || divides || is(line_end) || byte == 0;
             // Doubling is for the enclosing character alone.
-            let undoubled = !enclosed && FileForm::is_ambiguous(field_end) && is(field_end);
+            let undoubled = !enclosed && form.is_ambiguous && is(field_end);
             if needs && !undoubled {
                 let doubled = is(separator) && FileForm::is_escape(separator);
                 self.buf.push(if doubled { byte } else { escape });
@@ -175,15 +220,24 @@ impl Output for FileOutput<'_> {
     }
 }
 
+/// Bytes with zeros in front, so that they are whole characters of a set.
+fn aligned(bytes: &[u8], charset: Option<Charset>) -> Cow<'_, [u8]> {
+    let unit = charset.map_or(1, Charset::min_bytes) as usize;
+    match bytes.len() % unit {
+        0 => bytes.into(),
+        more => [vec![0; unit - more], bytes.to_vec()].concat().into(),
+    }
+}
+
 /// A value as a client would be sent it, in its own character set or in another.
 fn bytes_of<'v>(value: &'v Val, ty: &SqlType, charset: Option<Charset>) -> Cow<'v, [u8]> {
     match value {
         Val::UInt(bits) if ty.kind == TypeKind::Bit => {
             let bytes = bits.to_be_bytes();
-            bytes[8 - ty.length.div_ceil(8).clamp(1, 8) as usize..]
-                .to_vec()
-                .into()
+            let bytes = &bytes[8 - ty.length.div_ceil(8).clamp(1, 8) as usize..];
+            aligned(bytes, charset).into_owned().into()
         }
+        Val::Str(bytes) if ty.is_binary_string() => aligned(bytes, charset),
         Val::Str(_) | Val::Json(_) | Val::Member(..) if ty.is_string() && !ty.is_binary_string() => {
             let charset = charset.unwrap_or(ty.collation.charset());
             match value.to_text() {
@@ -192,15 +246,23 @@ fn bytes_of<'v>(value: &'v Val, ty: &SqlType, charset: Option<Charset>) -> Cow<'
             }
         }
         value => {
-            let text = value.to_text();
+            let text = match value {
+                Val::Double(value) => format_double_fixed(*value, ty.scale).into_bytes().into(),
+                Val::Float(value) => format_float_fixed(*value, ty.scale).into_bytes().into(),
+                value => value.to_text(),
+            };
             let zeros = match ty.kind {
                 TypeKind::Year => 4,
                 _ if ty.zerofill => ty.length as usize,
                 _ => 0,
             };
-            match zeros.checked_sub(text.len()) {
+            let text = match zeros.checked_sub(text.len()) {
                 Some(missing) if missing > 0 => [vec![b'0'; missing], text.into_owned()].concat().into(),
                 _ => text,
+            };
+            match charset.and_then(|charset| charset.encode(&text)) {
+                Some(encoded) => encoded.into(),
+                None => text,
             }
         }
     }

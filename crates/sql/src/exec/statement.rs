@@ -223,7 +223,7 @@ fn into_file(query: &QueryPlan, form: &FileForm, exec: &Exec, scope: QueryScope)
     let session = exec.session;
     session.require_global(Privileges::FILE, "FILE")?;
     let mut output = FileOutput::create(session, form)?;
-    form.warn_if_ambiguous(session);
+    form.warn(session);
     let found = exec.query(query, scope, &mut output)?;
     let affected_rows = output.finish()?;
     session.found_rows.set(found);

@@ -10,13 +10,13 @@
 use super::OutputColumn;
 use crate::context::SessionState;
 use crate::error::{Result, SqlError, er};
-use crate::parse::ast::IntoFile;
+use crate::parse::ast::{FileFormat, IntoFile};
 use crate::types::{Charset, SqlType, TypeKind};
 
 /// What stands behind an escape character with another meaning than itself.
 const ESCAPES: &[u8] = b"ntrb0ZN";
-/// A text that may be longer than this, in bytes, is one of the TEXT types wherever it is kept.
-const WIDTH_MAX: u32 = 65_535;
+/// Values that may have so many bytes have no width.
+const UNBOUNDED_BYTES: u32 = 1 << 24;
 const OF_NUMBERS: &[u8] = b".0123456789e+-";
 
 /// What a writer of rows knows.
@@ -29,6 +29,8 @@ pub struct FileForm {
     pub charset: Option<Charset>,
     pub field_end: Vec<u8>,
     pub enclosed: Option<u8>,
+    /// The whole character that encloses values, of which a reader looks for the first byte.
+    pub enclosing: Vec<u8>,
     pub optionally: bool,
     pub escape: Option<u8>,
     pub line_start: Vec<u8>,
@@ -39,34 +41,32 @@ pub struct FileForm {
     pub types: Vec<SqlType>,
     /// The columns' names.
     pub names: Vec<String>,
+    /// What ends fields cannot be told from what they have.
+    pub is_ambiguous: bool,
+    not_ascii: Option<SqlError>,
 }
 
 impl FileForm {
-    /// Errors 1115, 1083 and 1084.
+    /// Errors 1115 and 1083.
     pub fn new(into: &IntoFile, columns: &[OutputColumn]) -> Result<FileForm> {
         let charset = match &into.charset {
             Some(name) => Some(Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?),
             None => None,
         };
         let format = &into.format;
-        format.check_marks()?;
+        format.check_marks(|mark| String::from_utf8_lossy(mark).chars().count())?;
         let fixed = format.field_end.is_empty() && format.enclosed.is_empty() && !into.dump;
-        let is_blob = |column: &OutputColumn| {
-            column.ty.kind != TypeKind::Json
-                && (column.ty.is_blob_or_text()
-                    || column.ty.is_string() && column.ty.byte_width() > WIDTH_MAX)
-        };
-        if fixed && columns.iter().any(is_blob) {
-            return Err(SqlError::new(
-                er::BLOBS_AND_NO_TERMINATED,
-                "You can't use fixed rowlength with BLOBs; please use 'fields terminated by'",
-            ));
-        }
+        let is_unbounded = |column: &&OutputColumn| column.ty.byte_width() >= UNBOUNDED_BYTES;
         let line_end = match format.line_end.is_empty() {
             true => format.field_end.clone(),
             false => format.line_end.clone(),
         };
-        let fixed = fixed && columns.iter().all(|column| column.ty.kind != TypeKind::Json);
+        // MySQL looks at columns as far as the first that may be very long.
+        let looked_at = columns.iter().take_while(|column| !is_unbounded(column));
+        let (texts, numbers): (Vec<_>, Vec<_>) =
+            looked_at.partition(|column| is_text(&column.ty) && column.ty.kind != TypeKind::Bit);
+        let kinds = (!texts.is_empty(), !numbers.is_empty());
+        let fixed = fixed && !columns.iter().any(|column| is_unbounded(&column));
         let widths = columns.iter().map(|column| column.ty.byte_width() as usize);
         Ok(FileForm {
             path: into.path.clone(),
@@ -74,11 +74,14 @@ impl FileForm {
             charset: charset.filter(|charset| *charset != Charset::Binary),
             field_end: format.field_end.clone(),
             enclosed: format.enclosed.first().copied(),
-            optionally: format.optionally,
+            enclosing: format.enclosed.clone(),
+            optionally: format.optionally && !format.field_end.is_empty(),
             escape: format.escaped.first().copied(),
             line_start: format.line_start.clone(),
             line_end,
             widths: fixed.then(|| widths.collect()),
+            is_ambiguous: is_ambiguous(format, kinds),
+            not_ascii: format.not_ascii(),
             types: columns.iter().map(|column| column.ty.clone()).collect(),
             names: columns.iter().map(|column| column.name.clone()).collect(),
         })
@@ -99,20 +102,12 @@ impl FileForm {
         byte.is_some_and(|byte| ESCAPES.contains(&byte))
     }
 
-    /// Whether a byte that ends fields cannot be told from what stands in them.
-    pub fn is_ambiguous(byte: Option<u8>) -> bool {
-        byte.is_some_and(|byte| ESCAPES.contains(&byte) || OF_NUMBERS.contains(&byte))
-    }
-
-    /// Warning 1475 where a reader could not tell values from what divides them.
-    pub fn warn_if_ambiguous(&self, state: &SessionState) {
-        let texts = self.types.iter().any(is_text);
-        let numbers = !self.types.iter().all(is_text);
-        let first = self.field_end.first();
-        let is_of_numbers = first.is_some_and(|byte| OF_NUMBERS.contains(byte));
-        let unenclosed = self.enclosed.is_none()
-            && (Self::is_escape(self.separator()) && texts || self.separator_is_of_numbers());
-        if !self.dump && (unenclosed || self.optionally && numbers && is_of_numbers) {
+    /// Warning 1638 for separators that are not ASCII, and 1475 where a reader could not tell values from what divides them.
+    pub fn warn(&self, state: &SessionState) {
+        if let Some(warning) = &self.not_ascii {
+            state.warnings.warn(warning.clone());
+        }
+        if !self.dump && self.is_ambiguous {
             state.warnings.warn(SqlError::new(
                 er::AMBIGUOUS_FIELD_TERM,
                 "First character of the FIELDS TERMINATED string is ambiguous; please use non-optional and non-empty \
@@ -120,6 +115,16 @@ impl FileForm {
             ));
         }
     }
+}
+
+/// Whether the end of fields may be taken for a part of them, of texts or of numbers (`kinds`: whether there are any).
+fn is_ambiguous(format: &FileFormat, (texts, numbers): (bool, bool)) -> bool {
+    let first = format.field_end.first();
+    let is_escape = first.is_some_and(|byte| ESCAPES.contains(byte));
+    let is_of_numbers = first.is_some_and(|byte| OF_NUMBERS.contains(byte));
+    let unenclosed = format.enclosed.is_empty();
+    unenclosed && is_escape && (texts || is_of_numbers)
+        || (unenclosed || format.optionally) && numbers && is_of_numbers
 }
 
 /// Values of such a type are enclosed where numbers are not.

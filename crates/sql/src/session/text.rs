@@ -10,7 +10,7 @@ use crate::monitor::refused::{self, Refused};
 use crate::parse::{Parsed, expect_single, parse_shape};
 use crate::statements::Meter;
 use crate::statements::setup::Consumer;
-use crate::types::{Value, WarningLevel};
+use crate::types::Value;
 use tidemark_engine::{COUNTED, failpoint};
 
 /// Errors of what a statement means as a whole, which is looked at when the constants of its conditions have been.
@@ -40,6 +40,7 @@ impl Session {
             if next >= sql.len() {
                 return Ok(());
             }
+            out.texts_in(self.state.settings.character_set_results);
             start = next;
             if self.state.process.is_interrupted() {
                 return Err(SqlError::interrupted());
@@ -56,7 +57,7 @@ impl Session {
     }
 
     pub(super) fn note_error(&self, error: &SqlError) {
-        self.state.warnings.push(WarningLevel::Error, error.clone());
+        self.state.warnings.fail(error.clone());
         if matches!(error.code, er::LOCK_WAIT_TIMEOUT | er::LOCK_DEADLOCK) {
             self.note_refused(error.code);
         }

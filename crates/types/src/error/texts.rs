@@ -509,6 +509,24 @@ impl SqlError {
         )
     }
 
+    /// Error 3144: `Cannot create a JSON value from a string with CHARACTER SET 'binary'.`
+    pub fn json_of_binary() -> Self {
+        SqlError::new(
+            er::INVALID_JSON_CHARSET,
+            "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",
+        )
+    }
+
+    /// Error 1300: `Invalid {charset} character string: '{text}'`, of which what is valid, up to a NUL, is shown.
+    pub fn invalid_field(charset: &str, text: &[u8]) -> Self {
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        let shown = text.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        SqlError::new(
+            er::INVALID_CHARACTER_STRING,
+            format!("Invalid {charset} character string: '{shown}'"),
+        )
+    }
+
     /// Error 3995: `Character set '{a}' cannot be used in conjunction with '{b}' in call to {function}.`
     pub fn character_set_mismatch(a: &str, b: &str, function: &str) -> Self {
         SqlError::new(

@@ -80,6 +80,12 @@ impl Scanner<'_> {
         self.is_digit(self.at)
     }
 
+    /// Returns true if an exponent stands here.
+    fn is_exponent(&self) -> bool {
+        let sign = matches!(self.text.get(self.at + 1), Some(b'+' | b'-'));
+        matches!(self.peek(), Some(b'e' | b'E')) && self.is_digit(self.at + 1 + sign as usize)
+    }
+
     fn left(&self) -> usize {
         self.text.len() - self.at
     }
@@ -383,17 +389,7 @@ pub fn time_or_moment(text: &[u8]) -> Option<TimeOrMoment> {
     if s.left() == 0 {
         return None;
     }
-    let first = s.number(usize::MAX).0;
-    let mark = s.at;
-    s.spaces();
-    let (days, [hour, minute, second]) = if s.left() > 1 && s.at > mark && s.digit() {
-        (first, clock_parts(&mut s, 0, [0; 3]))
-    } else if s.left() > 1 && s.peek() == Some(b':') && s.is_digit(s.at + 1) {
-        s.at += 1;
-        (0, clock_parts(&mut s, 1, [first, 0, 0]))
-    } else {
-        (0, [first / 10_000, first / 100 % 100, first % 100])
-    };
+    let (first, days, [hour, minute, second]) = days_and_clock(&mut s);
     if [first, hour, minute, second]
         .iter()
         .any(|part| *part > u32::MAX as u64)
@@ -415,10 +411,7 @@ pub fn time_or_moment(text: &[u8]) -> Option<TimeOrMoment> {
             micro += (text[s.at - 1] >= b'5') as u32;
         }
     }
-    // A number with an exponent is no duration.
-    let exponent = matches!(s.peek(), Some(b'e' | b'E'))
-        && s.is_digit(s.at + 1 + matches!(text.get(s.at + 1), Some(b'+' | b'-')) as usize);
-    if exponent {
+    if s.is_exponent() {
         return None;
     }
     let is_empty = s.at == start;
@@ -430,6 +423,55 @@ pub fn time_or_moment(text: &[u8]) -> Option<TimeOrMoment> {
     let hours = (days * 24 + hour).min(100_000_000);
     let (time, fits) = clamp_time(Time::from_hms(negative, hours, minute, second, micro as u64, fsp));
     Some(TimeOrMoment::Time(time, whole && fits))
+}
+
+/// The number that comes first, the days, and hours, minutes and seconds: `d h:m:s`, `h:m:s`, or a number of which each takes two digits.
+fn days_and_clock(s: &mut Scanner) -> (u64, u64, [u64; 3]) {
+    let first = s.number(usize::MAX).0;
+    let mark = s.at;
+    s.spaces();
+    if s.left() > 1 && s.at > mark && s.digit() {
+        (first, first, clock_parts(s, 0, [0; 3]))
+    } else if s.left() > 1 && s.peek() == Some(b':') && s.is_digit(s.at + 1) {
+        s.at += 1;
+        (first, 0, clock_parts(s, 1, [first, 0, 0]))
+    } else {
+        (first, 0, [first / 10_000, first / 100 % 100, first % 100])
+    }
+}
+
+/// Returns true for a text that is a duration but for its minutes or seconds, which are more than 59: out of range rather than wrong.
+pub fn is_beyond_clock(text: &[u8]) -> bool {
+    let mut s = Scanner { text, at: 0 };
+    s.spaces();
+    s.at += (s.peek() == Some(b'-')) as usize;
+    if !s.digit() {
+        return false;
+    }
+    let (first, _, clock) = days_and_clock(&mut s);
+    let is_read = first <= u32::MAX as u64 && clock.iter().all(|part| *part <= u32::MAX as u64);
+    is_read && clock[1..].iter().any(|part| *part > 59)
+}
+
+/// Returns true for a duration, whatever its parts are, behind which an exponent stands, as behind a double: no duration.
+pub fn is_clock_with_exponent(text: &[u8]) -> bool {
+    let mut s = Scanner { text, at: 0 };
+    s.spaces();
+    s.at += (s.peek() == Some(b'-')) as usize;
+    days_and_clock(&mut s);
+    if s.peek() == Some(b'.') {
+        s.at += 1;
+        s.fraction();
+    }
+    s.is_exponent()
+}
+
+/// Returns true for a zero with too few parts for a date, and nothing else: out of range rather than wrong.
+pub fn is_short_zero(text: &[u8]) -> bool {
+    text.contains(&b'0')
+        && text
+            .iter()
+            .all(|b| *b == b'0' || b.is_ascii_punctuation() || is_space(*b))
 }
 
 /// Hours, minutes and seconds with colons between them, from one of them on.

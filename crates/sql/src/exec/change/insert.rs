@@ -15,9 +15,9 @@ use crate::context::ResultSink;
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError, er};
 use crate::exec::{Exec, Purpose, QueryScope};
-use crate::expr::{Row, SessionInfo};
+use crate::expr::{EvalCtx, Row, SessionInfo};
 use crate::plan::OutputColumn;
-use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate};
+use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate, Target};
 use crate::types::assign::{between_sets, zero_value};
 use crate::types::{SqlMode, Val, Value};
 use tidemark_engine::{Action, DuplicateLock, Error};
@@ -38,6 +38,7 @@ pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>, client: &mut dyn Re
         changed: 0,
         skipped: 0,
         orphans: 0,
+        refused: 0,
         counter: Counter::new(run, &plan.target.table, max, plan.known_rows()),
         carried: Vec::new(),
     };
@@ -92,6 +93,8 @@ pub(super) struct InsertRun<'a> {
     skipped: u64,
     /// Rows left out by IGNORE for want of a parent, or for a CHECK, which MySQL does not count as records.
     pub(super) orphans: u64,
+    /// Rows left out because of a condition on them, by IGNORE.
+    pub(super) refused: u64,
     counter: Counter<'a>,
     /// What the query in hand gives ON DUPLICATE KEY UPDATE beside the row.
     carried: Vec<Value>,
@@ -158,14 +161,19 @@ impl InsertRun<'_> {
 
     /// After them: columns without a value take their defaults. Those that are computed, generated ones too, come last, in order,
     /// since they may be computed from the others.
-    pub(super) fn defaults(&self, given: &[usize], values: &mut [Value]) -> Result<()> {
+    pub(super) fn defaults(
+        &self,
+        given: &[usize],
+        values: &mut [Value],
+        default: impl Fn(&Target, usize, &[Value], &EvalCtx) -> Result<Value>,
+    ) -> Result<()> {
         let (target, ctx) = (&self.plan.target, self.run.env.ctx());
         let mut computed = false;
         for at in 0..values.len() {
             if !given.contains(&at) {
                 match target.is_computed(at) {
                     true => computed = true,
-                    false => values[at] = target.default_or_zero(at, values, &ctx)?,
+                    false => values[at] = default(target, at, values, &ctx)?,
                 }
             }
         }
@@ -174,7 +182,7 @@ impl InsertRun<'_> {
             if let Some(column) = generated.next_if(|(column, _)| *column == at) {
                 values[at] = super::generated::computed(&target.def, column, &Slots(values), &ctx)?;
             } else if computed && target.is_computed(at) && !given.contains(&at) {
-                values[at] = target.default_or_zero(at, values, &ctx)?;
+                values[at] = default(target, at, values, &ctx)?;
             } else if !computed && generated.peek().is_none() {
                 break;
             }
@@ -189,7 +197,7 @@ impl InsertRun<'_> {
         for (given, &column) in row.iter().zip(columns) {
             values[column] = self.given_value(column, given, values)?;
         }
-        self.defaults(columns, values)
+        self.defaults(columns, values, Target::default_or_zero)
     }
 
     /// A value written for a column, in the column's type; `values` are those of the row so far.
@@ -221,7 +229,7 @@ impl InsertRun<'_> {
             let value = between_sets(value.borrowed(), (&of.ty, &to.ty), &to.name, self.run.env)?;
             values[column] = self.converted(column, value)?.into_owned();
         }
-        self.defaults(&plan.columns, values)
+        self.defaults(&plan.columns, values, Target::default_or_zero)
     }
 
     pub(super) fn converted<'v>(&self, column: usize, value: Val<'v>) -> Result<Val<'v>> {
@@ -321,18 +329,13 @@ impl InsertRun<'_> {
         self.generated = None;
         match self.check(values).and_then(|()| self.try_put(values)) {
             Err(error) if self.plan.ignore && is_ignorable(&error) => {
-                let orphan = matches!(
-                    error.code,
-                    er::NO_REFERENCED_ROW
-                        | er::NO_REFERENCED_ROW_2
-                        | er::VIEW_CHECK_FAILED
-                        | er::CHECK_CONSTRAINT_VIOLATED
-                );
+                let count = match error.code {
+                    er::NO_REFERENCED_ROW | er::NO_REFERENCED_ROW_2 => &mut self.orphans,
+                    er::VIEW_CHECK_FAILED | er::CHECK_CONSTRAINT_VIOLATED => &mut self.refused,
+                    _ => &mut self.skipped,
+                };
+                *count += 1;
                 self.run.env.warnings.warn(error);
-                match orphan {
-                    true => self.orphans += 1,
-                    false => self.skipped += 1,
-                }
                 self.counter.give_back();
                 Ok(())
             }
@@ -586,7 +589,7 @@ impl InsertRun<'_> {
         } else if !self.is_single_row() {
             let warnings = self.run.env.warnings.count();
             let duplicates = self.changed + self.skipped;
-            let rows = rows - self.orphans;
+            let rows = rows - self.orphans - self.refused;
             self.outcome.info = format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}");
         }
         Ok(self.outcome)

@@ -2,12 +2,15 @@
 //!
 //! Bytes come in parts; what is kept is the part at hand and the field being put together, which counts against the statement's
 //! memory. An escape makes the next byte plain, but for `\\n`, `\\t` and their kin; `\\N` alone is NULL, enclosed or not. An enclosed field ends at the
-//! enclosing byte only where the end of a field or of the line follows; doubled, that byte stands for itself. Where nothing
-//! divides or encloses fields, each has so many bytes (an escape and what follows count as one), nothing is NULL, and a line may end early.
+//! enclosing byte only where the end of a field or of the line follows; doubled, that byte stands for itself. What divides fields is looked
+//! for where a character begins: one of several bytes is taken as a whole, an escape in front of it makes escapes within it count, and a
+//! byte that begins none is error 1300. Where nothing divides or encloses fields, each has so many bytes (an escape and what follows count as one),
+//! nothing is NULL, and a line may end early.
 
-use crate::error::Result;
 use crate::error::memory::check_memory;
+use crate::error::{Result, SqlError};
 use crate::parse::ast::FileFormat;
+use crate::types::Charset;
 
 /// Puts the next part in the place of what it is given; false: there is none.
 pub type NextPart<'a> = Box<dyn FnMut(&mut Vec<u8>) -> Result<bool> + 'a>;
@@ -29,9 +32,14 @@ pub struct Lines<'a> {
     ended: bool,
     field_end: Vec<u8>,
     line_end: Vec<u8>,
+    /// Lines are skipped by their ends, even where these are taken for ends of fields.
+    skips_by_ends: bool,
     line_start: Vec<u8>,
+    /// What lines begin with is looked for next.
+    is_before_start: bool,
     enclosed: Option<u8>,
     escape: Option<u8>,
+    charset: Charset,
     /// The bytes of each field, where nothing else tells where it ends.
     widths: Option<&'a [usize]>,
     /// How many fields of the line have been read.
@@ -52,6 +60,7 @@ pub enum Field {
 impl<'a> Lines<'a> {
     pub fn new(
         format: &FileFormat,
+        charset: Charset,
         widths: Option<&'a [usize]>,
         next: NextPart<'a>,
         may_go_on: &'a dyn Fn() -> Result<()>,
@@ -71,9 +80,12 @@ impl<'a> Lines<'a> {
             ended: false,
             field_end: format.field_end.clone(),
             line_end,
+            skips_by_ends: !format.line_end.is_empty(),
+            is_before_start: true,
             line_start: format.line_start.clone(),
             enclosed: format.enclosed.first().copied(),
             escape: format.escaped.first().copied(),
+            charset,
             widths,
             read: 0,
             at_line_end: false,
@@ -86,9 +98,8 @@ impl<'a> Lines<'a> {
         while let Ok(true) = (self.next)(&mut self.part) {}
     }
 
-    /// Passes over so many lines; false if there are no more. Lines without an end are told apart by their fields, and passed over
-    /// if these have widths.
-    pub fn skip(&mut self, lines: u64) -> Result<bool> {
+    /// Passes over so many lines; false if there are no more. Lines without an end are told apart by their fields.
+    pub fn skip(&mut self, lines: u64, fields: usize) -> Result<bool> {
         for _ in 0..lines {
             match self.widths {
                 Some(widths) if self.line_end.is_empty() => {
@@ -101,7 +112,15 @@ impl<'a> Lines<'a> {
                     }
                     self.next_line()?;
                 }
-                None if self.line_end.is_empty() => return Ok(true),
+                None if self.line_end.is_empty() && self.skips_by_ends => return Ok(true),
+                None if self.line_end.is_empty() => {
+                    if !self.begin()? {
+                        return Ok(false);
+                    }
+                    for _ in 0..fields {
+                        self.next_field()?;
+                    }
+                }
                 _ => {
                     if self.next_line()?.is_none() {
                         return Ok(false);
@@ -168,7 +187,7 @@ impl<'a> Lines<'a> {
 
     /// Whether a line begins here: passes over what stands in front of the text that lines begin with.
     pub fn begin(&mut self) -> Result<bool> {
-        if !self.line_start.is_empty() {
+        if std::mem::take(&mut self.is_before_start) && !self.line_start.is_empty() {
             let start = std::mem::take(&mut self.line_start);
             let found = self.find_start(&start);
             self.line_start = start;
@@ -247,23 +266,30 @@ impl<'a> Lines<'a> {
     /// Reads up to the end of the field. Whether it has had `\\N` in it; whether it was enclosed.
     fn rest_of_field(&mut self, quote: Option<u8>) -> Result<(bool, bool)> {
         let mut null = false;
+        let mut in_escaped = false;
         loop {
             let Some(mut byte) = self.get()? else {
                 self.at_line_end = true;
                 return Ok((null, false));
             };
+            // An escape in front of a character of several bytes is followed by the character itself, which may be an escape.
             if Some(byte) == self.escape {
                 let Some(next) = self.get()? else {
                     self.push(byte)?;
                     self.at_line_end = true;
                     return Ok((null, false));
                 };
-                if self.escape != self.enclosed || Some(next) == self.escape {
+                if self.escape == self.enclosed && Some(next) != self.escape {
+                    self.back.push(next);
+                } else if self.charset.bytes_of_lead(next) == 1 {
                     null |= next == b'N';
                     self.push(unescaped(next))?;
                     continue;
+                } else {
+                    in_escaped = true;
+                    self.back.push(next);
+                    continue;
                 }
-                self.back.push(next);
             }
             if quote.is_none() && self.ends_line(byte)? {
                 self.at_line_end = true;
@@ -292,7 +318,44 @@ impl<'a> Lines<'a> {
             } else if quote.is_none() && self.ends_field(byte)? {
                 return Ok((null, false));
             }
-            self.push(byte)?;
+            if !self.push_character(byte, quote, &mut in_escaped)? {
+                self.at_line_end = true;
+                return Ok((null, false));
+            }
+        }
+    }
+
+    /// Adds the character that a byte begins, or the byte alone if no character follows; false if the file ends within it. Error 1300
+    /// for a byte that begins none.
+    fn push_character(&mut self, byte: u8, quote: Option<u8>, in_escaped: &mut bool) -> Result<bool> {
+        match self.charset.bytes_of_lead(byte) {
+            0 => {
+                let read: Vec<u8> = quote.iter().chain(&self.field).copied().collect();
+                Err(SqlError::invalid_field(self.charset.name(), &read))
+            }
+            1 => self.push(byte).map(|()| true),
+            length => {
+                let mut character = [byte; 4];
+                for next in &mut character[1..length] {
+                    let Some(mut found) = self.get()? else {
+                        return Ok(false);
+                    };
+                    if *in_escaped && Some(found) == self.escape {
+                        found = self.get()?.map_or(found, unescaped);
+                    }
+                    *next = found;
+                }
+                *in_escaped = false;
+                let character = &character[..length];
+                if !self.charset.is_character(character) {
+                    self.back.extend(character[1..].iter().rev());
+                    return self.push(byte).map(|()| true);
+                }
+                character
+                    .iter()
+                    .try_for_each(|byte| self.push(*byte))
+                    .map(|()| true)
+            }
         }
     }
 
@@ -302,7 +365,7 @@ impl<'a> Lines<'a> {
             check_memory()?;
         }
         if self.field.len() > FIELD_MAX {
-            return Err(crate::error::SqlError::not_supported("a field of this length"));
+            return Err(SqlError::not_supported("a field of this length"));
         }
         Ok(())
     }
@@ -310,6 +373,7 @@ impl<'a> Lines<'a> {
     /// Goes to the next line. `None`: there is none; otherwise whether anything was left of this one.
     pub fn next_line(&mut self) -> Result<Option<bool>> {
         self.read = 0;
+        self.is_before_start = true;
         if std::mem::take(&mut self.at_line_end) {
             return Ok((!self.is_at_end()?).then_some(false));
         }
@@ -318,18 +382,30 @@ impl<'a> Lines<'a> {
         }
         let mut cut = false;
         loop {
-            match self.get()? {
-                None => return Ok(None),
-                Some(byte) if Some(byte) == self.escape => {
+            match self.rest_of_character()? {
+                (None, _) => return Ok(None),
+                // The end of a longer character escapes nothing.
+                (Some(byte), true) if Some(byte) == self.escape => {}
+                (Some(byte), false) if Some(byte) == self.escape => {
                     cut = true;
                     if self.get()?.is_none() {
                         return Ok(None);
                     }
                 }
-                Some(byte) if self.ends_line(byte)? => return Ok(Some(cut)),
-                Some(_) => cut = true,
+                (Some(byte), _) if self.ends_line(byte)? => return Ok(Some(cut)),
+                (Some(_), _) => cut = true,
             }
         }
+    }
+
+    /// Passes over a character that is not looked at, but for its last byte; returns that, and whether there were others.
+    fn rest_of_character(&mut self) -> Result<(Option<u8>, bool)> {
+        let mut byte = self.get()?;
+        let length = byte.map_or(1, |byte| self.charset.bytes_of_lead(byte));
+        for _ in 1..length {
+            byte = self.get()?;
+        }
+        Ok((byte, length > 1))
     }
 
     fn is_at_end(&mut self) -> Result<bool> {

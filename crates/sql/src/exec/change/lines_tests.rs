@@ -26,9 +26,9 @@ fn read_after(
         part.extend_from_slice(found.unwrap_or_default());
         Ok(found.is_some())
     });
-    let mut lines = Lines::new(format, widths, next, &|| Ok(()));
+    let mut lines = Lines::new(format, Charset::Utf8mb4, widths, next, &|| Ok(()));
     let mut all = Vec::new();
-    if !lines.skip(skip).unwrap() {
+    if !lines.skip(skip, 0).unwrap() {
         return all;
     }
     while lines.begin().unwrap() {
@@ -132,6 +132,37 @@ fn ends_of_several_bytes() {
         "a<|b\r/c",
         "what looked like an end may begin another"
     );
+}
+
+#[test]
+fn characters_of_several_bytes_are_whole() {
+    // The last byte of é, by itself, divides fields.
+    let format = FileFormat {
+        field_end: b"\xA9".to_vec(),
+        ..FileFormat::default()
+    };
+    let read = |text: &[u8]| joined(read(&format, text, 3));
+    assert_eq!(read("éa".as_bytes()), "éa");
+    assert_eq!(read(b"a\xA9b"), "a|b", "where no character has begun");
+    assert_eq!(
+        read(b"\\\xC3\xA9\n"),
+        "é",
+        "an escape in front of it has no effect"
+    );
+    let text = |text: &[u8]| -> Result<Field> {
+        let mut parts = vec![text.to_vec()];
+        let next = Box::new(move |part: &mut Vec<u8>| {
+            *part = parts.pop().unwrap_or_default();
+            Ok(!part.is_empty())
+        });
+        Lines::new(&FileFormat::default(), Charset::Utf8mb4, None, next, &|| Ok(())).next_field()
+    };
+    assert!(
+        text(b"a\xC3\n").is_ok(),
+        "a character that is cut is left to the value"
+    );
+    let error = text(b"yy\x88").err().unwrap();
+    assert_eq!(error.message, "Invalid utf8mb4 character string: 'yy'");
 }
 
 #[test]

@@ -62,12 +62,15 @@ impl Planner<'_> {
             Some(name) => Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?,
             None => self.state.schema_collation().charset(),
         };
-        load.format.check_marks()?;
+        load.format.check_marks(<[u8]>::len)?;
         let mut fields = Vec::new();
         for field in &load.fields {
             fields.push(match field {
                 ast::LoadField::Column(name) => LoadField::Column(target.column(name, Use::Insert)?),
-                ast::LoadField::Variable(name) => LoadField::Variable(name.clone()),
+                ast::LoadField::Variable(name) => {
+                    self.binder.ctx.assigns_variables.set(true);
+                    LoadField::Variable(name.clone())
+                }
             });
         }
         if load.fields.is_empty() {

@@ -33,6 +33,19 @@ impl Planner<'_> {
         cost.once + cost.each + tests.once + cost.rows * tests.each
     }
 
+    /// The same until there are so many rows.
+    pub(super) fn cost_of_first(&self, rows: f64, source: &RowSource, filter: Option<&Expr>) -> f64 {
+        let cost = self.source_cost(source);
+        let tests = self.tests_cost(filter);
+        let share = (rows / cost.rows.max(1e-6)).min(1.0);
+        cost.once + tests.once + (cost.each + cost.rows * tests.each) * share
+    }
+
+    /// How many rows a source is expected to have.
+    pub(super) fn rows_of_source(&self, source: &RowSource) -> f64 {
+        self.source_cost(source).rows
+    }
+
     /// Of a numbered query each time it runs; one that has not been planned costs nothing.
     fn query_cost(&self, id: usize) -> f64 {
         let lowered = self.lowered.get(id).and_then(Option::as_ref);

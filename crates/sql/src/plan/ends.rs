@@ -71,6 +71,7 @@ impl Planner<'_> {
             tables: &block.tables,
             needed: &needed,
             wish: &wish,
+            first: None,
             locks: &[None],
         };
         let joined = self.source(tree, filter, input)?;

@@ -59,6 +59,8 @@ pub(super) struct JoinInput<'j> {
     /// The slots that are read after the join.
     pub needed: &'j [usize],
     pub wish: &'j OrderWish,
+    /// The table that is to be read first, if any is.
+    pub first: Option<usize>,
     /// How each table's rows are locked: exclusively, and how to wait.
     pub locks: &'j [Option<(bool, LockWait)>],
 }
@@ -154,6 +156,18 @@ impl Planner<'_> {
         if let Some(trace) = &self.trace {
             trace.attached(filter.as_ref(), &source);
         }
+        let filter = (!whole.is_empty()).then(|| build::and(whole.into_iter().map(|c| c.expr).collect()));
+        Ok(Joined {
+            source,
+            filter,
+            ordered,
+        })
+    }
+}
+
+impl Planner<'_> {
+    /// Error 1104 if a join is expected to look at more rows than MAX_JOIN_SIZE.
+    pub(super) fn check_join_size(&self, source: &RowSource) -> Result<()> {
         let limit = self.state.settings.max_join_size;
         if limit != u64::MAX && !self.explains && source.expected().0 > limit as f64 {
             return Err(SqlError::new(
@@ -162,12 +176,7 @@ impl Planner<'_> {
                  SET MAX_JOIN_SIZE=# if the SELECT is okay",
             ));
         }
-        let filter = (!whole.is_empty()).then(|| build::and(whole.into_iter().map(|c| c.expr).collect()));
-        Ok(Joined {
-            source,
-            filter,
-            ordered,
-        })
+        Ok(())
     }
 }
 

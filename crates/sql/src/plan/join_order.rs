@@ -47,6 +47,16 @@ impl Joiner<'_, '_> {
             self.tell_order(items, &order, cost, true);
             return Ok(order);
         }
+        let asked = |item: &Tree| {
+            self.input
+                .first
+                .is_some_and(|table| item.tables().contains(&table))
+        };
+        if let Some(first) = items.iter().position(asked)
+            && self.is_ready(&items[first], known)
+        {
+            return Ok(self.greedy(items, pool, known, (Some(first), false))?.1);
+        }
         let firsts = if items.len() <= SEARCH_MAX { items.len() } else { 1 };
         let mut best: Option<(f64, Vec<usize>)> = None;
         for first in 0..firsts {

@@ -14,10 +14,12 @@
 use super::filter::is_steady;
 use super::from::{FromInput, Tree};
 use super::join::{JoinInput, Joined, conditions};
-use super::logical::{Block, Query, SemiJoin};
-use super::order::OrderWish;
+use super::logical::{Block, Form, Query, SemiJoin};
+use super::order::{LIMIT_GUESS, OrderWish, sort_cost};
 use super::walk::has_subquery;
-use super::{GroupPlan, Planner, QueryBody, QueryPlan, Recursion, RowSource, SelectPlan, SetBranch};
+use super::{
+    AGGREGATE, GroupPlan, Planner, QueryBody, QueryPlan, Recursion, RowSource, SelectPlan, SetBranch,
+};
 use crate::error::Result;
 use crate::expr::{AggFunc, Aggregate, Expr, Node, build};
 
@@ -135,6 +137,7 @@ impl<'a> Planner<'a> {
             trace.optimized();
         }
         let joined = joined?;
+        self.check_join_size(&joined.source)?;
         let ordered = joined.ordered && !(wish.is_none() && ends.is_empty());
         if ordered {
             block.rows_are_ordered();
@@ -180,21 +183,33 @@ impl<'a> Planner<'a> {
         let filter = block.filter.take();
         let tree = block.tree.take();
         if semi_joins.is_empty() {
-            return self.block_source(block, (tree, filter), wish);
+            let ordered = match may_be_ordered(block, wish) {
+                Some(first) => self.ordered_source(block, (&tree, &filter), wish, first)?,
+                None => None,
+            };
+            return match ordered {
+                Some(joined) => Ok(joined),
+                None => self.block_source(block, (tree, filter), (wish, None)),
+            };
         }
+        let mut ids = Vec::new();
         for semi_join in &semi_joins {
-            if let FromInput::Derived { query, .. } = &semi_join.table.input {
-                self.lower_query(*query)?;
+            semi_join.exprs().for_each(|e| subqueries_in(e, &mut ids));
+            if let Some(FromInput::Derived { query, .. }) =
+                semi_join.join.as_ref().map(|join| &join.table.input)
+            {
+                ids.push(*query);
             }
         }
+        ids.into_iter().try_for_each(|id| self.lower_query(id))?;
         // What is told is what is considered for the plan that is taken.
         let trace = self.trace.take();
-        let mut joined = vec![false; semi_joins.len()];
-        let with = |planner: &Self, joined: &[bool], block: &mut Block| {
+        let mut forms = vec![Form::Test; semi_joins.len()];
+        let with = |planner: &Self, forms: &[Form], block: &mut Block| {
             let (tree, filter) = (tree.clone(), filter.clone());
-            planner.source_with(block, (tree, filter), (&semi_joins, joined), wish)
+            planner.source_with(block, (tree, filter), (&semi_joins, forms), wish)
         };
-        let mut best = with(self, &joined, block)?;
+        let mut best = with(self, &forms, block)?;
         let mut least = self.dice.weigh(self.cost_of(&best.source, best.filter.as_ref()));
         // A few rows that pass the tests are found before all that could be joined are.
         let stops_early = wish.limited
@@ -202,21 +217,49 @@ impl<'a> Planner<'a> {
             && !block.is_grouped()
             && (block.order.is_empty() || best.ordered);
         for at in (0..semi_joins.len()).filter(|_| !stops_early) {
-            joined[at] = true;
-            let other = with(self, &joined, block)?;
-            let cost = self
-                .dice
-                .weigh(self.cost_of(&other.source, other.filter.as_ref()));
-            match cost < least * CLEARLY_LESS {
-                true => (best, least) = (other, cost),
-                false => joined[at] = false,
+            for form in semi_joins[at].other_forms() {
+                let before = std::mem::replace(&mut forms[at], form);
+                let other = with(self, &forms, block)?;
+                let cost = self
+                    .dice
+                    .weigh(self.cost_of(&other.source, other.filter.as_ref()));
+                match cost < least * CLEARLY_LESS {
+                    true => (best, least) = (other, cost),
+                    false => forms[at] = before,
+                }
             }
         }
         self.trace = trace;
         if self.trace.is_some() {
-            best = with(self, &joined, block)?;
+            best = with(self, &forms, block)?;
         }
         Ok(best)
+    }
+
+    /// The joins with the table of the wanted order first, if few rows of them are wanted and that costs less than to sort all.
+    fn ordered_source(
+        &mut self,
+        block: &Block,
+        (tree, filter): (&Option<Tree>, &Option<Expr>),
+        wish: &OrderWish,
+        first: usize,
+    ) -> Result<Option<Joined>> {
+        // What is told is what is considered for the plan that is taken.
+        let trace = self.trace.take();
+        let plans = [None, Some(first)].map(|first| {
+            let parts = (tree.clone(), filter.clone());
+            self.block_source(block, parts, (wish, first))
+        });
+        self.trace = trace;
+        let [best, ordered] = plans;
+        let (best, ordered) = (best?, ordered?);
+        if best.ordered || !ordered.ordered {
+            return Ok(None);
+        }
+        let sorted =
+            self.cost_of(&best.source, best.filter.as_ref()) + sort_cost(self.rows_of_source(&best.source));
+        let few = self.cost_of_first(LIMIT_GUESS, &ordered.source, ordered.filter.as_ref());
+        Ok((self.dice.weigh(few) < self.dice.weigh(sorted)).then_some(ordered))
     }
 
     /// The same where it has been decided which of them are joined.
@@ -224,21 +267,22 @@ impl<'a> Planner<'a> {
         &self,
         block: &mut Block,
         (tree, filter): (Option<Tree>, Option<Expr>),
-        (semi_joins, joined): (&[SemiJoin], &[bool]),
+        (semi_joins, forms): (&[SemiJoin], &[Form]),
         wish: &OrderWish,
     ) -> Result<Joined> {
         let own = block.tables.len();
         let mut conditions: Vec<Expr> = filter.into_iter().collect();
         let mut list: Vec<Tree> = tree.into_iter().collect();
-        for (semi_join, is_joined) in semi_joins.iter().zip(joined) {
-            match is_joined {
-                true => {
+        for (semi_join, form) in semi_joins.iter().zip(forms) {
+            match (form, &semi_join.join, &semi_join.values) {
+                (Form::Join, Some(join), _) => {
                     list.push(Tree::Table(block.tables.len()));
-                    block.tables.push(semi_join.table.clone());
+                    block.tables.push(join.table.clone());
                     block.locks.push(None);
-                    conditions.extend(semi_join.on.iter().cloned());
+                    conditions.extend(join.on.iter().cloned());
                 }
-                false => conditions.push(semi_join.test.clone()),
+                (Form::Values, _, Some(values)) => conditions.push(values.clone()),
+                _ => conditions.push(semi_join.test.clone()),
             }
         }
         let tree = match list.len() {
@@ -254,7 +298,7 @@ impl<'a> Planner<'a> {
             1 => conditions.pop(),
             _ => Some(build::and(conditions)),
         };
-        let source = self.block_source(block, (tree, filter), wish);
+        let source = self.block_source(block, (tree, filter), (wish, None));
         block.tables.truncate(own);
         block.locks.truncate(own);
         source
@@ -266,7 +310,7 @@ impl<'a> Planner<'a> {
         &self,
         block: &Block,
         (mut tree, mut filter): (Option<Tree>, Option<Expr>),
-        wish: &OrderWish,
+        (wish, first): (&OrderWish, Option<usize>),
     ) -> Result<Joined> {
         self.test_arrays(&block.tables, tree.as_mut(), filter.as_mut())?;
         let mut needed = Vec::new();
@@ -281,6 +325,7 @@ impl<'a> Planner<'a> {
             tables: &block.tables,
             needed: &needed,
             wish,
+            first,
             locks: &block.locks,
         };
         self.source(tree, filter, input)
@@ -448,6 +493,28 @@ impl Block<'_> {
     }
 }
 
+impl SemiJoin {
+    fn other_forms(&self) -> impl Iterator<Item = Form> {
+        let values = self.values.is_some().then_some(Form::Values);
+        values
+            .into_iter()
+            .chain(self.join.is_some().then_some(Form::Join))
+    }
+}
+
+/// The table whose columns the wanted order of a join goes by, if the first rows in that are all that is wanted.
+fn may_be_ordered(block: &Block, wish: &OrderWish) -> Option<usize> {
+    if !wish.limited || block.tables.len() < 2 || block.is_grouped() || block.distinct {
+        return None;
+    }
+    let mut tables = wish.order.iter().map(|(e, _)| match e.node {
+        Node::Column(slot) if slot < AGGREGATE => Some(block.tables.partition_point(|t| t.base <= slot) - 1),
+        _ => None,
+    });
+    let first = tables.next()??;
+    tables.all(|table| table == Some(first)).then_some(first)
+}
+
 /// Whether an order is that of the output columns from left to right.
 fn is_order_of(order: &[(Expr, bool)], output: &[Expr]) -> bool {
     let mut pairs = order.iter().zip(output);
@@ -481,4 +548,13 @@ pub(super) fn min_max(aggregates: &[Aggregate]) -> Option<(Expr, bool)> {
         }
         _ => None,
     }
+}
+
+/// Adds the numbers of the subqueries in an expression.
+fn subqueries_in(e: &Expr, ids: &mut Vec<usize>) {
+    e.walk(&mut |e| {
+        if let Node::Subquery { id, .. } = &e.node {
+            ids.push(*id);
+        }
+    });
 }

@@ -314,11 +314,13 @@ impl Planner<'_> {
             tables: &from.tables,
             needed: &needed,
             wish: &wish,
+            first: None,
             locks: &locks,
         };
         // How many rows its derived tables have is known of their plans.
         self.lower_queries()?;
         let joined = self.source(tree, filter, input)?;
+        self.check_join_size(&joined.source)?;
         if let Some(first) = first_base(&joined.source)
             && let Some((at, target)) = targets.iter_mut().find(|(_, target)| target.base == first)
         {

@@ -25,15 +25,43 @@ use crate::expr::{Aggregate, BindCtx, Expr, Node};
 use std::sync::Arc;
 use tidemark_engine::LockWait;
 
-/// A condition that a subquery has a row, in two forms of which one is done.
+/// A condition that subqueries have rows, in several forms of which one is done.
 #[derive(Clone)]
 pub(super) struct SemiJoin {
-    /// As a test on each row.
+    /// As a test for which the subqueries run for each row.
     pub test: Expr,
-    /// The table, whose slots are behind those of all others, that is joined instead.
+    /// As a look-up among the values that a subquery gives, which runs once.
+    pub values: Option<Expr>,
+    /// As a join with those values.
+    pub join: Option<JoinedValues>,
+}
+
+/// A table, whose slots are behind those of all others, and the conditions of the join with it.
+#[derive(Clone)]
+pub(super) struct JoinedValues {
     pub table: FromTable,
-    /// And the conditions of that join.
     pub on: Vec<Expr>,
+}
+
+/// One of the forms of a [`SemiJoin`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Test,
+    Values,
+    Join,
+}
+
+impl SemiJoin {
+    /// The expressions of all forms.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let on = self.join.iter().flat_map(|join| &join.on);
+        std::iter::once(&self.test).chain(&self.values).chain(on)
+    }
+
+    fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let on = self.join.iter_mut().flat_map(|join| &mut join.on);
+        std::iter::once(&mut self.test).chain(&mut self.values).chain(on)
+    }
 }
 
 /// A query as it is bound.
@@ -107,10 +135,7 @@ impl Block<'_> {
         });
         let inputs = self.aggregates.iter().flat_map(Aggregate::inputs);
         let joins = self.tree.iter().flat_map(conditions);
-        let tests = self
-            .semi_joins
-            .iter()
-            .flat_map(|semi| semi.on.iter().chain([&semi.test]));
+        let tests = self.semi_joins.iter().flat_map(SemiJoin::exprs);
         let rows = joins
             .chain(&self.filter)
             .chain(tests)
@@ -130,8 +155,7 @@ impl Block<'_> {
         joins.into_iter().for_each(&mut *change);
         let rows = self.filter.iter_mut().chain(&mut self.keys);
         rows.for_each(&mut *change);
-        let semi_joins = self.semi_joins.iter_mut();
-        let tests = semi_joins.flat_map(|semi| semi.on.iter_mut().chain([&mut semi.test]));
+        let tests = self.semi_joins.iter_mut().flat_map(SemiJoin::exprs_mut);
         tests.for_each(&mut *change);
         let inputs = self.aggregates.iter_mut().flat_map(Aggregate::inputs_mut);
         inputs.for_each(&mut *change);

@@ -5,19 +5,20 @@
 //!   SELECT t.* FROM t JOIN (SELECT DISTINCT k FROM u WHERE x > 5) s ON s.k = t.a
 //! ```
 //!
-//! Each row of the block finds at most one such value, so its rows stay as many as they are. Whether it is cheaper to test each row or to
-//! join depends on the indexes: the block keeps both, and [`super::super::lower`] takes the one that costs less. MySQL calls this a semijoin by
-//! materialization (`semijoin`).
+//! Each row of the block finds at most one such value, so its rows stay as many as they are. MySQL calls this a semijoin by materialization
+//! (`semijoin`). The values may also only be looked up, each row's among them: that serves NOT EXISTS, and tests with EXISTS beside OR.
+//! Whether it is cheaper to run the subquery for each row, to look up, or to join depends on the indexes: the block keeps all forms, and
+//! [`super::super::lower`] takes the one that costs less.
 //!
-//! It is done where the condition stands alone in WHERE, where all that the subquery reads of the row around it stands in such equalities,
-//! and where two values that equal the same one are equal to each other.
+//! It is done for conditions in WHERE, where all that the subquery reads of the row around it stands in such equalities,
+//! and where two values that equal the same one are equal to each other. It is joined where it stands alone.
 
 use super::columns::within;
 use crate::expr::{CmpOp, Expr, Node, OUTER, Quantifier, SubqueryKind, Volatility, build};
 use crate::plan::access::conjuncts;
 use crate::plan::filter::is_steady;
 use crate::plan::from::{FromInput, FromTable};
-use crate::plan::logical::{Block, Query, SemiJoin};
+use crate::plan::logical::{Block, JoinedValues, Query, SemiJoin};
 use crate::plan::walk::has_subquery;
 use crate::plan::{Origin, OutputColumn, Planner, QueryBody};
 use crate::types::sort::KeyForm;
@@ -85,14 +86,49 @@ impl<'a> Planner<'a> {
         !block.semi_joins.is_empty()
     }
 
+    /// The forms of a condition; `None` if there is but one.
     fn semi_join(&mut self, test: &Expr, block: &mut Block<'a>) -> Option<SemiJoin> {
         let Node::Subquery { id, kind, operands } = &test.node else {
-            return None;
+            let mut values = test.clone();
+            return self.looks_up(&mut values).then(|| SemiJoin {
+                test: test.clone(),
+                values: Some(values),
+                join: None,
+            });
         };
-        let query = &self.queries[*id];
+        let parts = self.parts(*id, *kind, operands)?;
+        let is_exists = matches!(kind, SubqueryKind::Exists | SubqueryKind::NotExists);
+        let is_fixed = self.queries[*id].outer.is_empty();
+        let query = self.values_of(&parts, *id);
+        Some(SemiJoin {
+            test: test.clone(),
+            // An IN that reads nothing of the row is a look-up as it is.
+            values: (is_exists || !is_fixed).then(|| looked_up(test, &parts, query)),
+            join: (*kind != SubqueryKind::NotExists).then(|| self.joined_with(&parts, (*id, query), block)),
+        })
+    }
+
+    /// Makes look-ups of the tests with EXISTS in a condition; returns whether there are any.
+    fn looks_up(&mut self, e: &mut Expr) -> bool {
+        if let Node::Subquery { id, kind, operands } = &e.node
+            && matches!(kind, SubqueryKind::Exists | SubqueryKind::NotExists)
+            && let Some(parts) = self.parts(*id, *kind, operands)
+        {
+            let query = self.values_of(&parts, *id);
+            *e = looked_up(e, &parts, query);
+            return true;
+        }
+        let children = e.children_mut().into_iter();
+        children.fold(false, |any, child| self.looks_up(child) || any)
+    }
+
+    /// A subquery taken apart, if what it reads of the row outside can be compared with its values.
+    fn parts(&self, id: usize, kind: SubqueryKind, operands: &[(CmpKind, Expr)]) -> Option<Parts> {
+        let query = &self.queries[id];
         let QueryBody::Select(inner) = &query.body else {
             return None;
         };
+        let mut within = inner.semi_joins.iter().flat_map(SemiJoin::exprs);
         let is_plain = query.limit.is_none()
             && query.offset.is_none()
             && !query.calc_found_rows
@@ -100,7 +136,7 @@ impl<'a> Planner<'a> {
             && !inner.has_windows()
             && inner.having.is_none()
             && inner.tree.is_some()
-            && inner.semi_joins.is_empty()
+            && within.all(|e| self.reads_nothing_outside(e))
             && inner.locks.iter().all(Option::is_none);
         let mut parts = Some(Parts {
             pairs: Vec::new(),
@@ -108,7 +144,7 @@ impl<'a> Planner<'a> {
         })
         .filter(|_| is_plain)?;
         match kind {
-            SubqueryKind::Exists => {}
+            SubqueryKind::Exists | SubqueryKind::NotExists => {}
             SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any) => {
                 for ((kind, outside), column) in operands.iter().zip(&inner.output) {
                     parts.pairs.push((*kind, outside.clone(), column.clone()));
@@ -126,7 +162,7 @@ impl<'a> Planner<'a> {
             && parts.pairs.iter().all(is_one_to_one)
             && parts.rest.iter().all(|e| self.reads_nothing_outside(e))
             && self.reads_nothing_around(inner);
-        may_join.then(|| self.joined_with(test, &parts, *id, block))
+        may_join.then_some(parts)
     }
 
     /// The two sides of an equality, if one is of the row outside and the other of the rows inside: the former as it is outside.
@@ -181,8 +217,8 @@ impl<'a> Planner<'a> {
         joins.into_iter().all(|e| self.reads_nothing_outside(e)) && tables.all(|nothing| nothing)
     }
 
-    /// The subquery's different values as a table behind the block's own.
-    fn joined_with(&mut self, test: &Expr, parts: &Parts, id: usize, block: &mut Block<'a>) -> SemiJoin {
+    /// The query of the different values of a subquery.
+    fn values_of(&mut self, parts: &Parts, id: usize) -> usize {
         let results = self.state.results_collation();
         let columns = parts.pairs.iter().map(|(_, _, inside)| OutputColumn {
             name: name_of(inside),
@@ -196,23 +232,26 @@ impl<'a> Planner<'a> {
             QueryBody::Select(inner) => Some(inner.values(parts)),
             _ => None,
         });
+        if let Some(values) = values {
+            let mut values = Query::of(QueryBody::Select(Box::new(values)), columns);
+            self.settle_reads(&mut values);
+            self.queries.push(values);
+        }
+        self.queries.len() - 1
+    }
+
+    /// The query of its values as a table behind the block's own.
+    fn joined_with(&self, parts: &Parts, (id, query): (usize, usize), block: &mut Block<'a>) -> JoinedValues {
         let base = block.width;
-        block.width += columns.len();
+        block.width += parts.pairs.len();
         let pairs = parts.pairs.iter().enumerate();
         let on = pairs.map(|(at, (kind, outside, inside))| {
             let column = build::column(base + at, inside.ty.clone().with_nullable(true));
             build::compare_as(CmpOp::Eq, *kind, outside.clone(), column)
         });
         let on = on.collect();
-        let query = self.queries.len();
-        if let Some(values) = values {
-            let mut values = Query::of(QueryBody::Select(Box::new(values)), columns);
-            self.settle_reads(&mut values);
-            self.queries.push(values);
-        }
         let name = format!("<subquery{}>", id + 2);
-        SemiJoin {
-            test: test.clone(),
+        JoinedValues {
             on,
             table: FromTable {
                 locked_as: name.clone(),
@@ -233,6 +272,28 @@ impl<'a> Planner<'a> {
     }
 }
 
+/// The test as a look-up among the values of a query: `(x, y) IN (…) IS TRUE`, since a test with EXISTS is never NULL.
+fn looked_up(test: &Expr, parts: &Parts, query: usize) -> Expr {
+    let operands = parts
+        .pairs
+        .iter()
+        .map(|(kind, outside, _)| (*kind, outside.clone()));
+    let with = |node| Expr { node, ..test.clone() };
+    let found = with(Node::Subquery {
+        id: query,
+        kind: SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any),
+        operands: operands.collect(),
+    });
+    let is_found = with(Node::IsTruth(Box::new(found), true));
+    match &test.node {
+        Node::Subquery {
+            kind: SubqueryKind::NotExists,
+            ..
+        } => with(Node::Not(Box::new(is_found))),
+        _ => is_found,
+    }
+}
+
 impl<'a> Block<'a> {
     /// A block that gives each combination of the values that are compared once.
     fn values(&self, parts: &Parts) -> Block<'a> {
@@ -245,7 +306,7 @@ impl<'a> Block<'a> {
             tree: self.tree.clone(),
             width: self.width,
             filter: (!rest.is_empty()).then(|| build::and(rest)),
-            semi_joins: Vec::new(),
+            semi_joins: self.semi_joins.clone(),
             keys: Vec::new(),
             aggregates: Vec::new(),
             rollup: None,

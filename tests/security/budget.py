@@ -55,6 +55,25 @@ GREEDY = {
     "texts": "SELECT LENGTH(a), LENGTH(b) FROM (SELECT REPEAT('a', 60000000) a, REPEAT('b', 60000000) b UNION SELECT REPEAT('c', 60000000), 1) x",
     "variables": ["SET " + ", ".join(f"@v{n} = REPEAT('a', 10000000)" for n in range(i, i + 10)) for i in range(0, 500, 10)],
 }
+# Documents of which the tree is beyond the limit, and the text is not.
+DOCUMENT_BYTES, DOCUMENT_LIMIT = 8 << 20, 48 << 20
+# Beside the limit: what the allocator keeps, and what the engine does meanwhile.
+DOCUMENT_ASIDE = 32 << 20
+DOCUMENTS = {
+    "read": "SELECT JSON_LENGTH(@t)",
+    "cast": "SELECT LENGTH(CAST(@t AS JSON))",
+    "valid": "SELECT JSON_VALID(@t)",
+    "merged": "SELECT LENGTH(JSON_MERGE_PRESERVE('[]', @t, '[1]'))",
+    "patched": "SELECT LENGTH(JSON_MERGE_PATCH('{}', @t))",
+    "put into another": "SELECT LENGTH(JSON_ARRAY(@u, @u, @u, @u, @u, @u, @u))",
+    "members": "SELECT LENGTH(JSON_OBJECT('a', @u, 'b', @u, 'c', @u, 'd', @u, 'e', @u, 'f', @u))",
+    "changed": "SELECT LENGTH(JSON_SET('{}', '$.a', @u, '$.b', @u, '$.c', @u, '$.d', @u, '$.e', @u))",
+    "looked through": "SELECT JSON_SEARCH(@t, 'one', 'a')",
+    "a table": "SELECT COUNT(*) FROM JSON_TABLE(@t, '$[*]' COLUMNS (a INT PATH '$')) j",
+    "an array of rows": "SELECT JSON_LENGTH(JSON_ARRAYAGG(pad)) FROM t",
+    "an object of rows": "SELECT JSON_LENGTH(JSON_OBJECTAGG(id, pad)) FROM t",
+    "an array of numbers": "SELECT JSON_LENGTH(JSON_ARRAYAGG(x.id)) FROM t x JOIN t y ON y.id < 20",
+}
 
 
 class Budget:
@@ -80,6 +99,7 @@ class Budget:
             self.insert_select()
             self.long_statement()
             self.session_limit()
+            self.documents()
             self.report.equal(self.server.address.execute("SELECT COUNT(*) FROM d.t"), ((self.rows,),), "budget/serves afterwards")
             self.report.equal(self.server.stop(), 0, "budget/stops")
 
@@ -225,6 +245,28 @@ class Budget:
                 self.report.equal(seen, (3170, text), f"budget/{variable}")
                 cursor.execute("SELECT LENGTH(REPEAT('a', 3000000))")
                 self.report.equal(cursor.fetchall(), ((3000000,),), f"budget/within {variable}")
+
+    def documents(self) -> None:
+        """A tree is many times as large as the text it is read from: it is refused while it grows, not when it is there."""
+        elements = f"CONCAT('[', REPEAT('1,', {DOCUMENT_BYTES // 2}), '1]')"
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SET SESSION tidemark_statement_memory = 1073741824")
+            cursor.execute(f"SET @t = {elements}, @u = REPEAT('a', {DOCUMENT_BYTES})")
+            cursor.execute(f"SET SESSION tidemark_statement_memory = {DOCUMENT_LIMIT}")
+            for name, statement in DOCUMENTS.items():
+                with self.report.case(f"budget/document: {name}"):
+                    Path(f"/proc/{self.server.process.pid}/clear_refs").write_text("5")
+                    before = self.server.memory_bytes()
+                    try:
+                        cursor.execute(statement)
+                        seen = cursor.fetchall()
+                    except pymysql.MySQLError as error:
+                        seen = error.args
+                    grown = self.server.memory_bytes("VmHWM") - before
+                    assert seen[0] == 3170 and "'tidemark_statement_memory'" in seen[1], seen
+                    assert grown < DOCUMENT_LIMIT + DOCUMENT_ASIDE, f"took {grown >> 20} MB"
+            cursor.execute("SELECT JSON_LENGTH(JSON_MERGE_PRESERVE('[1, 2]', '{}'))")
+            self.report.equal(cursor.fetchall(), ((3,),), "budget/a small document")
 
 
 def run(_address, report: Report) -> None:

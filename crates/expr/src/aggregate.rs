@@ -27,7 +27,7 @@ use std::cmp::Ordering;
 use std::mem::take;
 use tidemark_types::error::memory::check_memory;
 use tidemark_types::error::{Result, SqlError, er};
-use tidemark_types::json::Json;
+use tidemark_types::json::{Json, push};
 use tidemark_types::sort::sort_key;
 use tidemark_types::{Decimal, SqlType, TypeKind, Val, Value};
 
@@ -555,11 +555,11 @@ impl Accumulator {
     fn collect(&mut self, args: &[Val], spec: &Aggregate) -> Result<()> {
         check_memory()?;
         match (&mut self.state, args) {
-            (State::Elements(list), [value]) => list.push(typed_json(value, &spec.args[0])),
+            (State::Elements(list), [value]) => push(list, typed_json(value, &spec.args[0])?)?,
             (State::Members(_), [Val::Null, _]) => return Err(null_member_name()),
             (State::Members(members), [name, value]) => {
                 let name = String::from_utf8_lossy(&name.to_text()).into_owned();
-                members.push((name, typed_json(value, &spec.args[1])));
+                push(members, (name, typed_json(value, &spec.args[1])?))?;
             }
             _ => {}
         }
@@ -688,7 +688,7 @@ impl Accumulator {
             State::Elements(list) if list.is_empty() => Val::Null,
             State::Elements(list) => shown(&Json::Array(take(list)))?,
             State::Members(members) if members.is_empty() => Val::Null,
-            State::Members(members) => shown(&Json::object(take(members)))?,
+            State::Members(members) => shown(&Json::large_object(take(members))?)?,
             State::Bytes(bytes) => {
                 let none = || vec![spec.no_bits() as u8; spec.args[0].ty.length as usize];
                 Val::string(bytes.take().unwrap_or_else(none))

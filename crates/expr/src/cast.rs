@@ -146,10 +146,10 @@ fn to_json<'a>(value: Val<'a>) -> Result<Val<'a>> {
     let text = match &value {
         Val::Json(_) => return Ok(value),
         Val::Str(text) => text,
-        other => return Ok(Val::json(&super::json::value_json(other))),
+        other => return Val::json(&super::json::value_json(other)?),
     };
     match tidemark_types::json::Json::parse(&String::from_utf8_lossy(text)) {
-        Ok(doc) => Ok(Val::json(&doc)),
+        Ok(doc) => Val::json(&doc),
         Err(e) => Err(super::json::invalid(e, 1, "cast_as_json")),
     }
 }

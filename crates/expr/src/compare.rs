@@ -6,7 +6,23 @@ use super::node::{CmpOp, Expr, InSet, Node};
 use std::cmp::Ordering;
 use tidemark_types::convert::plain_number;
 use tidemark_types::error::Result;
-use tidemark_types::{CmpKind, Decimal, Val};
+use tidemark_types::error::interrupt::Steps;
+use tidemark_types::{CmpKind, Collation, Decimal, Val};
+
+/// Shorter texts are compared without asking whether the statement is to end.
+const LONG: usize = 64 << 10;
+
+/// Compares two texts. Error 1317 if the statement is to end before.
+#[inline]
+pub(crate) fn compare_texts(collation: Collation, a: &[u8], b: &[u8]) -> Result<Ordering> {
+    match a.len().max(b.len()) < LONG {
+        true => Ok(collation.compare(a, b)),
+        false => {
+            let mut steps = Steps::default();
+            collation.compare_while(a, b, &mut || steps.step())
+        }
+    }
+}
 
 /// `None` if either is NULL, or is not what it should be compared as (no date, NaN).
 pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Option<Ordering>> {
@@ -19,7 +35,7 @@ pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Opti
                 return Ok(Some(x.cmp(&y)));
             }
         }
-        (CmpKind::Str(c), Val::Str(x), Val::Str(y)) => return Ok(Some(c.compare(x, y))),
+        (CmpKind::Str(c), Val::Str(x), Val::Str(y)) => return compare_texts(c, x, y).map(Some),
         (_, Val::Null, _) | (_, _, Val::Null) => return Ok(None),
         _ => {}
     }
@@ -36,8 +52,8 @@ pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Opti
             _ => a.to_f64(env)?.partial_cmp(&b.to_f64(env)?),
         },
         CmpKind::Double => a.to_f64(env)?.partial_cmp(&b.to_f64(env)?),
-        CmpKind::Str(collation) => Some(collation.compare(&a.to_text(), &b.to_text())),
-        CmpKind::Json => Some(value_json(a).compare(&value_json(b))),
+        CmpKind::Str(collation) => Some(compare_texts(collation, &a.to_text(), &b.to_text())?),
+        CmpKind::Json => Some(value_json(a)?.compare(&value_json(b)?)),
         CmpKind::DateTime => match (a, b) {
             (Val::Date(x), Val::Date(y)) => Some(x.cmp(y)),
             // A text that is no date has left a warning and counts as the zero date.

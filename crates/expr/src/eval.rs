@@ -197,7 +197,7 @@ impl Expr {
 fn cast_of<'a>(whole: &'a Expr, e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let to = &whole.ty;
     if to.kind == TypeKind::Json && (e.is_condition() || json::is_opaque(&e.ty) || e.ty.is_numeric()) {
-        return Ok(json::part(e, ctx)?.map_or(Val::Null, |part| Val::json(&part)));
+        return json::part(e, ctx)?.map_or(Ok(Val::Null), |part| Val::json(&part));
     }
     let mut value = e.eval(ctx)?;
     if matches!(value, Val::Json(_)) {

@@ -8,6 +8,7 @@ use super::function::{FuncDef, def};
 use super::infer::length_under;
 use super::node::{ArithOp, Expr, Node};
 use std::borrow::Cow;
+use tidemark_types::error::memory::reserve_memory;
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::json::{Json, JsonError};
 use tidemark_types::meta::{type_byte, wire};
@@ -36,7 +37,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Json, JsonError> {
 pub fn document(value: &Val, ty: &SqlType, argument: usize, function: &str) -> Result<Option<Json>> {
     match value {
         Val::Null => Ok(None),
-        Val::Json(text) => Ok(Some(Json::of_text(text))),
+        Val::Json(text) => Json::of_text(text).map(Some),
         Val::Str(text) if ty.is_string() && !ty.is_binary_string() => {
             parse(text).map(Some).map_err(|e| invalid(e, argument, function))
         }
@@ -83,12 +84,12 @@ pub(crate) fn is_opaque(ty: &SqlType) -> bool {
 }
 
 /// The value of an expression as a part of a document: that of a condition is a boolean.
-pub(crate) fn typed_json(value: &Val, e: &Expr) -> Json {
-    match value {
+pub(crate) fn typed_json(value: &Val, e: &Expr) -> Result<Json> {
+    Ok(match value {
         Val::Int(v) if e.is_condition() => Json::Bool(*v != 0),
         Val::Int(v) if e.ty.kind == TypeKind::Year => Json::UInt(v.unsigned_abs()),
         Val::Null => Json::Null,
-        bytes if is_opaque(&e.ty) => opaque(bytes, e),
+        bytes if is_opaque(&e.ty) => opaque(bytes, e)?,
         // A difference, product or quotient that is zero has no digits behind the point.
         Val::Decimal(d) if d.is_zero() && is_bare_as_zero(e) => Json::Decimal("0".to_owned()),
         // A Unix time has no digits behind the point, or six.
@@ -96,8 +97,8 @@ pub(crate) fn typed_json(value: &Val, e: &Expr) -> Json {
             let scale = if d.sub(&d.truncate(0)).is_zero() { 0 } else { 6 };
             Json::Decimal(d.round(scale).to_string())
         }
-        other => value_json(other),
-    }
+        other => value_json(other)?,
+    })
 }
 
 /// The value of an expression as a part of a document; `None` is NULL. What chooses among its own arguments gives the chosen one, but for
@@ -119,19 +120,17 @@ pub(crate) fn part<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Json>> {
         // Digits that a value has not are not filled up in a document.
         (Node::Digits { value, .. }, _) => match value.eval(ctx)? {
             Val::Decimal(d) if d.scale() <= e.ty.scale => {
-                return Ok(Some(typed_json(&Val::Decimal(d), value)));
+                return typed_json(&Val::Decimal(d), value).map(Some);
             }
             Val::Null => return Ok(None),
             other => {
-                return Ok(Some(typed_json(
-                    &Val::Decimal(other.to_decimal(ctx.env)?.round(e.ty.scale)),
-                    value,
-                )));
+                let rounded = Val::Decimal(other.to_decimal(ctx.env)?.round(e.ty.scale));
+                return typed_json(&rounded, value).map(Some);
             }
         },
         _ => {
             let value = e.eval(ctx)?;
-            return Ok((!value.is_null()).then(|| typed_json(&value, e)));
+            return (!value.is_null()).then(|| typed_json(&value, e)).transpose();
         }
     };
     let Some((value, arg)) = chosen else {
@@ -141,8 +140,8 @@ pub(crate) fn part<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Json>> {
         TypeKind::Double | TypeKind::Float => Json::Double(value.to_f64(ctx.env)?),
         // Digits stand for the bits that several have in common.
         TypeKind::Bit => Json::Opaque(wire::BIT, value.to_text().into_owned()),
-        _ if is_opaque(&arg.ty) => typed_json(&value, arg),
-        _ => value_json(&value),
+        _ if is_opaque(&arg.ty) => typed_json(&value, arg)?,
+        _ => value_json(&value)?,
     }))
 }
 
@@ -192,7 +191,7 @@ fn is_bare_as_zero(e: &Expr) -> bool {
 
 /// The bytes of an expression as a part of a document. What is cast to BINARY(n) is of varying length here, and what is computed is a BLOB
 /// of the size that its longest value has.
-fn opaque(value: &Val, e: &Expr) -> Json {
+fn opaque(value: &Val, e: &Expr) -> Result<Json> {
     let length = match &e.node {
         Node::Cast(inner) if e.ty.length == u32::MAX => length_under(&inner.ty, Collation::BINARY),
         Node::Column(_) => 0,
@@ -206,7 +205,9 @@ fn opaque(value: &Val, e: &Expr) -> Json {
         (wire::STRING, _) if matches!(e.node, Node::Cast(_)) => wire::VARCHAR,
         (kind, _) => kind,
     };
-    Json::Opaque(kind, display(value.borrowed(), &e.ty).into_owned())
+    let bytes = display(value.borrowed(), &e.ty);
+    let _room = reserve_memory(bytes.len())?;
+    Ok(Json::Opaque(kind, bytes.into_owned()))
 }
 
 /// Whether it hands on one of its arguments, and there is a BLOB among them.
@@ -235,25 +236,28 @@ pub(crate) fn source(e: &Expr) -> &str {
 /// A document as a number or a point in time: what a cast makes of it. Other types take its text.
 pub(crate) fn scalar<'a>(value: Val<'a>, from: &Expr, to: &SqlType, env: &Env) -> Result<Val<'a>> {
     let Val::Json(text) = &value else { return Ok(value) };
-    let inner = Json::of_text(text).scalar(to, source(from), env)?;
+    let inner = Json::of_text(text)?.scalar(to, source(from), env)?;
     Ok(inner.unwrap_or(value))
 }
 
 /// A value that is not a boolean as a part of a document.
-pub(crate) fn value_json(value: &Val) -> Json {
-    match value {
+pub(crate) fn value_json(value: &Val) -> Result<Json> {
+    Ok(match value {
         Val::Null => Json::Null,
         Val::Int(v) => Json::Int(*v),
         Val::UInt(v) => Json::UInt(*v),
         Val::Float(v) => Json::Double(*v as f64),
         Val::Double(v) => Json::Double(*v),
         Val::Decimal(d) => Json::Decimal(d.to_string()),
-        Val::Json(text) => Json::of_text(text),
+        Val::Json(text) => Json::of_text(text)?,
         Val::Date(d) => Json::Date(*d),
         Val::Time(t) => Json::Time(*t),
         Val::DateTime(t) => Json::DateTime(*t),
-        Val::Str(text) | Val::Member(_, text) => Json::String(String::from_utf8_lossy(text).into_owned()),
-    }
+        Val::Str(text) | Val::Member(_, text) => {
+            let _room = reserve_memory(text.len())?;
+            Json::String(String::from_utf8_lossy(text).into_owned())
+        }
+    })
 }
 
 /// A document as a value; one that was put together may be too deep.
@@ -261,7 +265,7 @@ pub(crate) fn shown(doc: &Json) -> Result<Val<'static>> {
     if doc.is_too_deep() {
         return Err(JsonError::too_deep());
     }
-    Ok(Val::json(doc))
+    Val::json(doc)
 }
 
 /// Error 3158.

@@ -9,6 +9,7 @@ use super::node::Expr;
 use super::regexp::{Flags, Regex};
 use std::sync::{Arc, OnceLock};
 use tidemark_types::Collation;
+use tidemark_types::error::memory::reserve_memory;
 use tidemark_types::error::{Result, SqlError};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,9 @@ enum Part {
     /// `%`
     Any,
 }
+
+/// What a byte of a pattern takes while that is taken apart.
+const PATTERN_MEMORY: usize = size_of::<char>() + size_of::<Part>();
 
 /// A LIKE pattern taken apart.
 #[derive(Clone, Debug)]
@@ -40,7 +44,9 @@ fn chars(text: &[u8], collation: Collation) -> Vec<char> {
 
 impl LikePattern {
     /// Takes a pattern apart; `escape` makes the character after it literal, `None` where there is no such character.
-    pub fn new(pattern: &[u8], escape: Option<char>, collation: Collation) -> LikePattern {
+    /// Error 3170 if there is no memory for that.
+    pub fn new(pattern: &[u8], escape: Option<char>, collation: Collation) -> Result<LikePattern> {
+        let _room = reserve_memory(pattern.len().saturating_mul(PATTERN_MEMORY))?;
         let mut parts = Vec::with_capacity(pattern.len());
         let mut chars = chars(pattern, collation).into_iter();
         while let Some(c) = chars.next() {
@@ -52,7 +58,7 @@ impl LikePattern {
                 c => Part::Char(c),
             });
         }
-        LikePattern { parts, collation }
+        Ok(LikePattern { parts, collation })
     }
 
     /// What every match begins with, character by character, and whether that is all of it: what a range of an index can use.
@@ -77,6 +83,7 @@ impl LikePattern {
         if text.is_ascii() || self.collation.is_binary() {
             return self.run(text.len(), |at| text[at] as char, watch);
         }
+        let _room = reserve_memory(text.len().saturating_mul(size_of::<char>()))?;
         let chars = chars(text, self.collation);
         self.run(chars.len(), |at| chars[at], watch)
     }
@@ -85,6 +92,7 @@ impl LikePattern {
         let (mut at, mut part) = (0, 0);
         let mut retry: Option<(usize, usize)> = None;
         loop {
+            watch.step(1)?;
             let step = match self.parts.get(part) {
                 Some(Part::Any) => {
                     part += 1;
@@ -109,8 +117,6 @@ impl LikePattern {
             }
             match &mut retry {
                 Some((from, after)) if *from < len => {
-                    // The only way to more steps than characters.
-                    watch.step(at - *from + 1)?;
                     *from += 1;
                     (at, part) = (*from, *after);
                 }
@@ -144,7 +150,7 @@ pub(crate) fn like<'a>(
     if pattern.is_null() {
         return Ok(None);
     }
-    let pattern = LikePattern::new(&pattern.to_text(), escape, collation);
+    let pattern = LikePattern::new(&pattern.to_text(), escape, collation)?;
     Ok(Some(
         pattern.matches_watched(&value.to_text(), &mut Watch::new(ctx.env))?,
     ))
@@ -209,7 +215,9 @@ mod tests {
     use super::*;
 
     fn like(text: &str, pattern: &str) -> bool {
-        LikePattern::new(pattern.as_bytes(), Some('\\'), Collation::DEFAULT).matches(text.as_bytes())
+        LikePattern::new(pattern.as_bytes(), Some('\\'), Collation::DEFAULT)
+            .unwrap()
+            .matches(text.as_bytes())
     }
 
     #[test]
@@ -228,7 +236,7 @@ mod tests {
 
     #[test]
     fn prefixes_for_the_index() {
-        let p = LikePattern::new(b"ab\\%c%", Some('\\'), Collation::DEFAULT);
+        let p = LikePattern::new(b"ab\\%c%", Some('\\'), Collation::DEFAULT).unwrap();
         assert_eq!(p.head(), (b"ab%c".to_vec(), false));
     }
 }

@@ -29,7 +29,7 @@ pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Conversion) 
     // A column of another type takes the number or the date in a document, or its text.
     let value = match value {
         Val::Json(text) if ty.kind != Json => {
-            let inner = super::json::Json::of_text(&text).scalar(ty, SOME_SOURCE, env)?;
+            let inner = super::json::Json::of_text(&text)?.scalar(ty, SOME_SOURCE, env)?;
             inner.unwrap_or(Val::Str(super::json::shown_text(text)))
         }
         other => other,
@@ -89,7 +89,7 @@ pub fn zero_value(ty: &SqlType) -> Value {
         Enum => Val::Member(1, Cow::Owned(ty.enum_label(1).as_bytes().to_vec())),
         Set => Val::Member(0, Cow::Borrowed(b"")),
         Char if ty.collation.is_binary() => Val::string(vec![0; ty.length as usize]),
-        Json => Val::json(&super::json::Json::Null),
+        Json => Val::JSON_NULL,
         _ => Val::str(""),
     }
 }
@@ -663,7 +663,7 @@ impl Target<'_> {
             _ => return Err(self.no_json("not a JSON text, may need CAST", 0)),
         };
         match super::json::Json::parse(&String::from_utf8_lossy(&text)) {
-            Ok(doc) => Ok(Val::json(&doc)),
+            Ok(doc) => Val::json(&doc),
             Err(e) => Err(e.into_sql(|why, position| self.no_json(why, position))),
         }
     }

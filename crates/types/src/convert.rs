@@ -191,7 +191,7 @@ impl<'a> Val<'a> {
                 }
                 value
             }
-            Val::Json(text) => Json::of_text(text).double(SOME_SOURCE, env)?,
+            Val::Json(text) => Json::of_text(text)?.double(SOME_SOURCE, env)?,
             Val::Date(d) => d.to_number() as f64,
             Val::Time(t) => {
                 let fraction = t.micros % 1_000_000;
@@ -223,7 +223,7 @@ impl<'a> Val<'a> {
                 }
                 value
             }
-            Val::Json(text) => Json::of_text(text).integer(SOME_SOURCE, env)?,
+            Val::Json(text) => Json::of_text(text)?.integer(SOME_SOURCE, env)?,
             Val::Date(d) => d.to_number() as i128,
             Val::Time(t) => t.round(0).to_number() as i128,
             Val::DateTime(t) => t.round(0).unwrap_or(*t).to_number() as i128,
@@ -269,7 +269,7 @@ impl<'a> Val<'a> {
                     }
                 }
             }
-            Val::Json(text) => Json::of_text(text).decimal(SOME_SOURCE, env)?,
+            Val::Json(text) => Json::of_text(text)?.decimal(SOME_SOURCE, env)?,
             Val::Date(d) => Decimal::from(d.to_number()),
             Val::Time(t) => with_fraction(t.to_number(), t.micros % 1_000_000, t.fsp),
             Val::DateTime(t) => with_fraction(t.to_number(), t.micro as i64, t.fsp),
@@ -283,7 +283,7 @@ impl<'a> Val<'a> {
             Val::Int(v) => Some(*v != 0),
             Val::UInt(v) | Val::Member(v, _) => Some(*v != 0),
             Val::Decimal(d) => Some(!d.is_zero()),
-            Val::Json(text) => Some(Json::of_text(text).truth()),
+            Val::Json(text) => Some(Json::of_text(text)?.truth()),
             other => Some(other.to_f64(env)? != 0.0),
         })
     }
@@ -350,7 +350,7 @@ impl<'a> Val<'a> {
             Val::Time(t) => return Ok(time_on(today(env), *t)),
             Val::Str(s) | Val::Member(_, s) => parse::datetime(s, env.sql_mode),
             Val::Json(text) => {
-                return Json::of_text(text)
+                return Json::of_text(text)?
                     .moment("DATETIME/TIMESTAMP", SOME_SOURCE, env)?
                     .read_datetime(env, sought);
             }
@@ -440,7 +440,11 @@ impl<'a> Val<'a> {
             Val::Date(_) => return Ok(Some(Time::default())),
             Val::DateTime(t) => return Ok(Some(t.time())),
             Val::Str(s) | Val::Member(_, s) => parse::time_or_moment(s).map(|read| read.time(env.time_zone)),
-            Val::Json(text) => return Json::of_text(text).moment("TIME", SOME_SOURCE, env)?.to_time(env),
+            Val::Json(text) => {
+                return Json::of_text(text)?
+                    .moment("TIME", SOME_SOURCE, env)?
+                    .to_time(env);
+            }
             // Of an unsigned integer MySQL takes the bits for a signed one.
             Val::UInt(v) if *v > i64::MAX as u64 => return Val::Int(*v as i64).to_time(env),
             number => {

@@ -14,6 +14,7 @@
 //! Equal keys mean equal values: 1.0 and 1.00, `a` and `A` under a collation that says so.
 
 use super::error::Result;
+use super::error::interrupt::Steps;
 use super::error::memory::{RESERVED_FROM, reserve_memory};
 use super::json::Json;
 use super::{CmpKind, Decimal, SqlType, TypeKind, Val};
@@ -37,7 +38,7 @@ pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
         Val::Str(text) => push_text(text, ty, out)?,
         Val::Json(text) => {
             out.push(1);
-            Json::of_text(text).sort_key(out);
+            Json::of_text(text)?.sort_key(out)?;
         }
         Val::Member(n, _) if ty.is_member() => push_fixed(*n, out),
         Val::Member(_, text) => push_text(text, ty, out)?,
@@ -59,7 +60,7 @@ pub fn order_key(value: &Val, ty: &SqlType, descending: bool, out: &mut Vec<u8>)
     match value {
         Val::Json(text) => {
             out.push(1);
-            Json::of_text(text).order_key(out);
+            Json::of_text(text)?.order_key(out)?;
         }
         _ => sort_key(value, ty, out)?,
     }
@@ -199,11 +200,14 @@ fn push_text(text: &[u8], ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
     out.push(1);
     let start = out.len();
     if text.len() >= RESERVED_FROM {
-        let most = ty.collation.sort_key_len_max(text);
+        let mut steps = Steps::default();
+        let most = ty.collation.sort_key_len_max(text, &mut || steps.step())?;
         let _room = reserve_memory(most)?;
         out.reserve_exact(most);
+        ty.collation.sort_key_while(text, out, &mut || steps.step())?;
+    } else {
+        ty.collation.sort_key(text, out);
     }
-    ty.collation.sort_key(text, out);
     escape_zeros(start, out)?;
     out.extend_from_slice(&[0, 0]);
     Ok(())

@@ -69,9 +69,12 @@ impl<'a> Val<'a> {
         Val::Str(Cow::Owned(s.into()))
     }
 
-    /// A document.
-    pub fn json(document: &Json) -> Val<'static> {
-        Val::Json(Cow::Owned(format!("{document:#}").into_bytes()))
+    /// The document `null`.
+    pub const JSON_NULL: Val<'static> = Val::Json(Cow::Borrowed(b"null"));
+
+    /// A document. Fails if there is no memory for its text, or the statement is to end.
+    pub fn json(document: &Json) -> crate::error::Result<Val<'static>> {
+        Ok(Val::Json(Cow::Owned(document.kept_text()?)))
     }
 
     /// Whether it is NULL.

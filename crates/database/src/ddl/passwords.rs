@@ -10,12 +10,13 @@ use super::accounts::{apply, failed, named, require_create_user, require_system_
 use crate::accounts::{self, Account, AuthId, AuthPlugin, DefaultRules, Privileges, now_s, password};
 use crate::context::SessionState;
 use crate::context::answer::{Answer, ResultRows, bigint, text};
+use crate::error::interrupt::Steps;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{
     AccountOptions, AttributeChange, AuthSecret, SecretChange, Statement, UserAuth, UserName,
 };
 use crate::types::Value;
-use crate::types::json::Json;
+use crate::types::json::{Json, JsonError};
 use crate::variables::find;
 use std::collections::HashMap;
 
@@ -434,6 +435,7 @@ fn attribute(present: Option<&str>, change: &AttributeChange) -> Result<Option<S
     };
     let object = |text: &str| match Json::parse(text) {
         Ok(object @ Json::Object(_)) => Ok(object),
+        Err(JsonError::Ended(error)) => Err(error),
         _ => Err(invalid()),
     };
     let patch = match change {
@@ -442,6 +444,6 @@ fn attribute(present: Option<&str>, change: &AttributeChange) -> Result<Option<S
         }
         AttributeChange::Merge(text) => object(text)?,
     };
-    let merged = object(present.unwrap_or("{}"))?.merge_patch(patch);
+    let merged = object(present.unwrap_or("{}"))?.merge_patch(patch, &mut Steps::default())?;
     Ok(Some(merged.to_string()))
 }

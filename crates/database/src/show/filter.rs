@@ -23,14 +23,15 @@ pub fn keep_where(rows: &mut ResultRows, condition: &ast::Expr, state: &SessionS
 }
 
 /// Keeps the rows of which a column is like a pattern.
-pub fn keep_like(rows: &mut ResultRows, column: usize, pattern: &[u8]) {
+pub fn keep_like(rows: &mut ResultRows, column: usize, pattern: &[u8]) -> Result<()> {
     let collation = rows
         .columns
         .get(column)
         .map_or(Collation::DEFAULT, |(_, ty)| ty.collation);
-    let pattern = LikePattern::new(pattern, Some('\\'), collation);
+    let pattern = LikePattern::new(pattern, Some('\\'), collation)?;
     rows.rows.retain(|row| match row.get(column) {
         Some(Value::Null) | None => false,
         Some(value) => pattern.matches(&value.to_text()),
     });
+    Ok(())
 }

@@ -138,9 +138,9 @@ pub fn show(state: &SessionState, show: &Show) -> Result<ResultRows> {
             if matches!(show.what, ShowKind::Databases)
                 && pattern.eq_ignore_ascii_case(b"information_schema") =>
         {
-            filter::keep_like(&mut rows, named_in(&show.what), b"information_schema")
+            filter::keep_like(&mut rows, named_in(&show.what), b"information_schema")?
         }
-        ShowFilter::Like(pattern) => filter::keep_like(&mut rows, named_in(&show.what), pattern),
+        ShowFilter::Like(pattern) => filter::keep_like(&mut rows, named_in(&show.what), pattern)?,
         ShowFilter::Where(condition) => filter::keep_where(&mut rows, condition, state)?,
     }
     Ok(rows)
@@ -307,7 +307,7 @@ fn metas(state: &SessionState, rows: &ResultRows) -> Vec<crate::types::ColumnMet
 pub fn describe(state: &SessionState, table: &ObjectName, column: Option<&str>) -> Result<ResultRows> {
     let mut rows = objects::columns(state, table, false)?;
     if let Some(pattern) = column {
-        filter::keep_like(&mut rows, 0, pattern.as_bytes());
+        filter::keep_like(&mut rows, 0, pattern.as_bytes())?;
     }
     Ok(rows)
 }

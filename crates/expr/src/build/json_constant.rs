@@ -38,7 +38,7 @@ pub(super) fn beside(document: &Expr, column: &Expr, bind: &BindCtx) -> Option<E
     };
     // A date or time in it is no number.
     let (document, value) = match typed.is_null() {
-        true => (document.clone(), Json::of_text(&text)),
+        true => (document.clone(), Json::of_text(&text).ok()?),
         false => (null_document(), Json::Null),
     };
     match column.ty.kind {
@@ -75,7 +75,7 @@ pub(super) fn beside(document: &Expr, column: &Expr, bind: &BindCtx) -> Option<E
 
 /// `null`, cast to a document.
 fn null_document() -> Expr {
-    let null = literal(json_type(), Val::json(&Json::Null));
+    let null = literal(json_type(), Val::JSON_NULL);
     expr(json_type(), Node::Cast(Box::new(null)))
 }
 
@@ -98,7 +98,7 @@ fn stored(document: &Expr, ty: &SqlType) -> Expr {
             let Val::Json(text) = args[0].eval(ctx)? else {
                 return Ok(Val::Null);
             };
-            let mut value = Json::of_text(&text);
+            let mut value = Json::of_text(&text)?;
             // Digits alone are no time here.
             if ty.kind == TypeKind::Time && matches!(&value, Json::String(text) if !text.contains(':')) {
                 value = Json::Null;

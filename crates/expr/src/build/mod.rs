@@ -302,11 +302,9 @@ fn part_of_document(e: Expr) -> Expr {
         "cast_as_json",
         (1, 1),
         |_, _| Ok(json_type()),
-        |args, _, ctx| {
-            Ok(match args[0].eval(ctx)? {
-                Val::Null => Val::Null,
-                value => Val::json(&typed_json(&value, &args[0])),
-            })
+        |args, _, ctx| match args[0].eval(ctx)? {
+            Val::Null => Ok(Val::Null),
+            value => Val::json(&typed_json(&value, &args[0])?),
         },
     );
     expr(
@@ -658,7 +656,7 @@ pub(crate) fn like(
     };
     let compiled = match &pattern.node {
         Node::Literal(v) if !v.is_null() => {
-            Some(super::like::LikePattern::new(&v.to_text(), escape, collation))
+            Some(super::like::LikePattern::new(&v.to_text(), escape, collation)?)
         }
         _ => None,
     };

@@ -9,7 +9,7 @@ use tidemark_types::Collation;
 use tidemark_types::error::er;
 use tidemark_types::error::interrupt::Steps;
 use tidemark_types::json::{
-    Json, JsonError, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted,
+    Json, JsonError, PathEdit, PathStep, change, find, has_wildcard, parse_path, push, quoted,
 };
 
 /// Room for the name of a document's type.
@@ -32,8 +32,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 Val::Str(_) if ty.is_binary_string() => Val::FALSE,
                 Val::Json(_) => Val::TRUE,
                 Val::Str(s) => match parse(s) {
-                    Err(JsonError::TooDeep) => return Err(JsonError::too_deep()),
-                    read => Val::bool(read.is_ok()),
+                    Err(JsonError::Invalid { .. }) => Val::FALSE,
+                    Err(error) => return Err(error.into_sql(|_, _| JsonError::too_deep())),
+                    Ok(_) => Val::TRUE,
                 },
                 _ => Val::FALSE,
             })
@@ -79,7 +80,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                     to_json(&pair[1], ctx)?,
                 ));
             }
-            shown(&Json::object(members))
+            shown(&Json::large_object(members)?)
         },
     ),
     def("json_type", (1, 1), type_name_type, |args, _, ctx| {
@@ -98,9 +99,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("json_keys", (1, 2), json_result, |args, _, ctx| {
         let doc = known!(document(args, 0, "json_keys", ctx)?);
         match known!(at_path(&doc, args.get(1), ctx)?) {
-            Json::Object(members) => shown(&Json::Array(
-                members.iter().map(|(n, _)| Json::String(n.clone())).collect(),
-            )),
+            Json::Object(members) => {
+                let mut names = Vec::new();
+                for (name, _) in members {
+                    check_memory()?;
+                    push(&mut names, Json::String(name.clone()))?;
+                }
+                shown(&Json::Array(names))
+            }
             _ => Ok(Val::Null),
         }
     }),
@@ -141,8 +147,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 &mut doc,
                 &known!(single_path(e, ctx)?),
                 PathEdit::Remove,
-                &Json::Null,
-            );
+                Json::Null,
+            )?;
         }
         shown(&doc)
     }),
@@ -150,7 +156,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         patched(args, ctx)
     }),
     def("json_merge_preserve", (2, MANY), json_result, |args, _, ctx| {
-        merged(args, "json_merge_preserve", Json::merge_preserve, ctx)
+        merged(args, "json_merge_preserve", ctx)
     }),
 ];
 
@@ -248,7 +254,7 @@ fn extract<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
     match found.as_slice() {
         [] => Ok(Val::Null),
         [one] if !several => shown(one),
-        many => shown(&Json::Array(many.iter().map(|j| (*j).clone()).collect())),
+        many => shown(&Json::array_of(many)?),
     }
 }
 
@@ -320,18 +326,19 @@ pub(super) fn changed<'a>(
                 "A path expression is not a path to a cell in an array.",
             ));
         }
-        change(&mut doc, &path, kind, &to_json(&pair[1], ctx)?);
+        change(&mut doc, &path, kind, to_json(&pair[1], ctx)?)?;
     }
     shown(&doc)
 }
 
 /// JSON_MERGE_PATCH: a document that is no object takes the place of whatever was before, NULL too.
 fn patched<'a>(args: &'a [Expr], ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
-    let mut doc = None;
+    let mut doc: Option<Json> = None;
+    let mut steps = Steps::default();
     for index in 0..args.len() {
         let patch = document(args, index, "json_merge_patch", ctx)?;
         doc = match (doc, patch) {
-            (Some(doc), Some(patch)) => Some(Json::merge_patch(doc, patch)),
+            (Some(doc), Some(patch)) => Some(doc.merge_patch(patch, &mut steps)?),
             (None, Some(patch)) if index == 0 || !matches!(patch, Json::Object(_)) => Some(patch),
             _ => None,
         };
@@ -339,15 +346,12 @@ fn patched<'a>(args: &'a [Expr], ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     doc.map_or(Ok(Val::Null), |doc| shown(&doc))
 }
 
-fn merged<'a>(
-    args: &'a [Expr],
-    function: &str,
-    merge: fn(Json, Json) -> Json,
-    ctx: &EvalCtx<'a>,
-) -> Result<Val<'a>> {
+fn merged<'a>(args: &'a [Expr], function: &str, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let mut doc = known!(document(args, 0, function, ctx)?);
+    let mut steps = Steps::default();
     for index in 1..args.len() {
-        doc = merge(doc, known!(document(args, index, function, ctx)?));
+        let other = known!(document(args, index, function, ctx)?);
+        doc = doc.merge_preserve(other, &mut steps)?;
     }
     shown(&doc)
 }

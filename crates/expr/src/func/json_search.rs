@@ -30,11 +30,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         if value.is_null() {
             return Ok(Val::Null);
         }
-        let value = typed_json(&value, &args[0]);
+        let value = typed_json(&value, &args[0])?;
         let doc = known!(document(args, 1, MEMBER_OF, ctx)?);
-        Ok(Val::bool(
-            elements(&doc).iter().any(|element| same(element, &value)),
-        ))
+        let mut steps = Steps::default();
+        for element in elements(&doc) {
+            steps.step()?;
+            if same(element, &value) {
+                return Ok(Val::TRUE);
+            }
+        }
+        Ok(Val::FALSE)
     }),
 ];
 
@@ -94,7 +99,7 @@ fn json_search<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Res
         false => Collation::UTF8MB4_BIN,
     };
     let mut search = Search {
-        pattern: LikePattern::new(&pattern, escape, collation),
+        pattern: LikePattern::new(&pattern, escape, collation)?,
         first,
         at: "$".to_owned(),
         found: Vec::new(),

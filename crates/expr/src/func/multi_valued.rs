@@ -95,9 +95,9 @@ fn member(given: &Val, of: &Expr, array: &SqlType) -> Option<Json> {
         return None;
     }
     let doc = match given {
-        Val::Json(text) => Json::of_text(text),
+        Val::Json(text) => Json::of_text(text).ok()?,
         Val::Str(text) => Json::String(String::from_utf8_lossy(text).into_owned()),
-        other => crate::json::typed_json(other, of),
+        other => crate::json::typed_json(other, of).ok()?,
     };
     // An array is no element.
     (!matches!(doc, Json::Array(_))).then_some(doc)

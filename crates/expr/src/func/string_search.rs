@@ -2,8 +2,10 @@
 
 use super::control::{field_kind, same};
 use super::*;
+use crate::compare::compare_texts;
 use crate::infer::{common_collation, pattern_collation};
 use memchr::memmem;
+use tidemark_types::error::interrupt::Steps;
 use tidemark_types::{CmpKind, Collation, Derivation};
 
 /// How many bytes a text has in its own character set; `None` if it is NULL.
@@ -89,7 +91,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| search_type(args, "strcmp", bind),
         |args, ty, ctx| {
             let (a, b) = (known!(text(&args[0], ctx)?), known!(text(&args[1], ctx)?));
-            Ok(Val::Int(ty.collation.compare(&a, &b) as i64))
+            Ok(Val::Int(compare_texts(ty.collation, &a, &b)? as i64))
         },
     ),
     def(
@@ -101,7 +103,11 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         },
         |args, _, ctx| {
             let text = known!(text(&args[0], ctx)?);
-            Ok(Val::string(charset_collation(&args[0]).weight_string(&text)))
+            let mut steps = Steps::default();
+            // Two bytes for each character are the least on each level.
+            let _room = reserve_memory(text.len().saturating_mul(2))?;
+            let weights = charset_collation(&args[0]).weight_string(&text, &mut || steps.step())?;
+            Ok(Val::string(weights))
         },
     ),
     def(

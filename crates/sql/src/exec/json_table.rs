@@ -9,7 +9,6 @@
 
 use super::rows::JoinedRow;
 use super::{Exec, QueryScope};
-use crate::error::memory::reserve_memory;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, document};
 use crate::plan::json_table::{JsonColumn, JsonRowsPlan, JsonSource, JsonTablePlan, Otherwise};
@@ -18,9 +17,6 @@ use crate::types::json::{Json, PathStep, find};
 use crate::types::{Conversion, TypeKind, Val, Value, WarningLevel, Warnings};
 use std::borrow::Cow;
 use std::cell::Cell;
-
-/// About how much larger a tree is than its text.
-const TREE_PER_TEXT: usize = 8;
 
 impl Exec<'_, '_> {
     /// The document for the row so far; `None`: there are no rows.
@@ -38,12 +34,6 @@ impl Exec<'_, '_> {
             row: &so_far,
             env: scope.env,
         })?;
-        // A tree is several times as large as its text.
-        let bytes = match &value {
-            Val::Str(text) | Val::Json(text) => text.len().saturating_mul(TREE_PER_TEXT),
-            _ => 0,
-        };
-        let _room = reserve_memory(bytes)?;
         document(&value, &plan.document.ty, 1, "json_table")
     }
 
@@ -148,7 +138,7 @@ impl Run<'_, '_, '_> {
                     [] => return self.missing(column, on_empty),
                     [one] => Cow::Borrowed(*one),
                     // Several are an array.
-                    many => Cow::Owned(Json::Array(many.iter().map(|j| (*j).clone()).collect())),
+                    many => Cow::Owned(Json::array_of(many)?),
                 };
                 self.converted(column, &found, on_error)
             }
@@ -185,6 +175,8 @@ impl Run<'_, '_, '_> {
             Err(error) if column.ty.kind == TypeKind::Enum && error.code == er::WARN_DATA_TRUNCATED => {
                 Ok(Val::Member(0, Cow::Borrowed(b"")))
             }
+            // What ends the statement is no matter of the value.
+            Err(error) if error.ends_the_statement() => Err(error),
             Err(_) => Ok(default.clone()),
         }
     }

@@ -600,7 +600,7 @@ impl LikePart {
         if pattern.is_null() {
             return Ok(None);
         }
-        let (head, is_whole) = LikePattern::new(&pattern.to_text(), self.escape, self.collation).head();
+        let (head, is_whole) = LikePattern::new(&pattern.to_text(), self.escape, self.collation)?.head();
         let mut key = Vec::with_capacity(64);
         if is_whole && self.collation.has_keys_of_characters() && head.len() <= HEAD_BYTES_MAX {
             encode_next(def, table, index, (prefix, Val::Str(head.into())), ctx, &mut key)?;

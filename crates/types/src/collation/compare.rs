@@ -10,6 +10,7 @@ use super::passes::{Passes, Place};
 use super::uca::{self, CharWeights};
 use super::{Collation, Uca, Weights, general};
 use std::cmp::Ordering;
+use std::convert::Infallible;
 
 /// The last character that the oldest version of the algorithm knows.
 const BASIC_PLANE_END: char = '\u{FFFF}';
@@ -267,18 +268,30 @@ impl Collation {
     }
 
     /// How two texts of this collation compare.
+    #[inline]
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        let Ok(order) = self.compare_while(a, b, &mut || Ok::<_, Infallible>(()));
+        order
+    }
+
+    /// The same of texts that may be long: `may_go_on` is asked for each weight.
+    pub fn compare_while<E>(
+        self,
+        a: &[u8],
+        b: &[u8],
+        may_go_on: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<Ordering, E> {
         let pad = self.fills_up();
         if self.weights().are_bytes() && !pad {
-            return a.cmp(b);
+            return Ok(a.cmp(b));
         }
         if let Weights::Passes(_) = self.weights() {
-            return self.compare_level(self.weighed(a), self.weighed(b), 0, pad);
+            return self.compare_level(self.weighed(a), self.weighed(b), 0, pad, may_go_on);
         }
         // Equal beginnings have equal weights, up to a character boundary.
         let mut same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
         if same == a.len() && same == b.len() {
-            return Ordering::Equal;
+            return Ok(Ordering::Equal);
         }
         while same > 0
             && [a, b]
@@ -291,31 +304,55 @@ impl Collation {
             same = levels[0].boundary(a, b, same);
         }
         let (a, b) = (&a[same..], &b[same..]);
-        let mut by_level = (0..self.levels()).map(|level| self.compare_level(a, b, level, pad));
-        by_level.find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+        for level in 0..self.levels() {
+            let order = self.compare_level(a, b, level, pad, may_go_on)?;
+            if order.is_ne() {
+                return Ok(order);
+            }
+        }
+        Ok(Ordering::Equal)
     }
 
-    fn compare_level(self, a: &[u8], b: &[u8], level: usize, pad: bool) -> Ordering {
+    #[inline]
+    fn compare_level<E>(
+        self,
+        a: &[u8],
+        b: &[u8],
+        level: usize,
+        pad: bool,
+        may_go_on: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<Ordering, E> {
         let (mut x, mut y) = (self.weight_iter(a, level), self.weight_iter(b, level));
         loop {
+            may_go_on()?;
             let order = match (x.next(), y.next()) {
-                (None, None) => return Ordering::Equal,
+                (None, None) => return Ok(Ordering::Equal),
                 (Some(v), Some(w)) => v.cmp(&w),
-                (Some(_), None) if !pad => return Ordering::Greater,
-                (None, Some(_)) if !pad => return Ordering::Less,
-                (Some(v), None) => return self.against_spaces(v, x),
-                (None, Some(w)) => return self.against_spaces(w, y).reverse(),
+                (Some(_), None) if !pad => return Ok(Ordering::Greater),
+                (None, Some(_)) if !pad => return Ok(Ordering::Less),
+                (Some(v), None) => return self.against_spaces(v, x, may_go_on),
+                (None, Some(w)) => return Ok(self.against_spaces(w, y, may_go_on)?.reverse()),
             };
             if order.is_ne() {
-                return order;
+                return Ok(order);
             }
         }
     }
 
-    fn against_spaces(self, first: u16, rest: WeightIter) -> Ordering {
+    fn against_spaces<E>(
+        self,
+        first: u16,
+        rest: WeightIter,
+        may_go_on: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<Ordering, E> {
         let space = self.space_weight();
-        let differing = std::iter::once(first).chain(rest).find(|w| *w != space);
-        differing.map_or(Ordering::Equal, |w| w.cmp(&space))
+        for weight in std::iter::once(first).chain(rest) {
+            may_go_on()?;
+            if weight != space {
+                return Ok(weight.cmp(&space));
+            }
+        }
+        Ok(Ordering::Equal)
     }
 
     /// Whether two texts are equal by this collation.

@@ -7,6 +7,7 @@
 //! before something small a longer run is greater, before something great it is less (the length is then inverted).
 
 use super::{Charset, Collation, Weights, WideForm};
+use std::convert::Infallible;
 
 const BELOW: u8 = 1;
 const END: u8 = 2;
@@ -14,16 +15,27 @@ const ABOVE: u8 = 3;
 
 impl Collation {
     /// Appends the sort key of a text.
+    #[inline]
     pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
+        let Ok(()) = self.sort_key_while(text, out, &mut || Ok::<_, Infallible>(()));
+    }
+
+    /// The same of a text that may be long: `may_go_on` is asked for each weight.
+    pub fn sort_key_while<E>(
+        self,
+        text: &[u8],
+        out: &mut Vec<u8>,
+        may_go_on: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
         let wide = self.wide();
         if !self.fills_up() {
-            self.plain_key(self.weighed(text), out);
-            return;
+            return self.plain_key(self.weighed(text), out, may_go_on);
         }
         let space = self.space_weight();
         let mut weights = self.weight_iter(text, 0);
         let mut run = 0u64;
         loop {
+            may_go_on()?;
             let next = weights.next();
             match next {
                 Some(w) if w == space => {
@@ -40,7 +52,7 @@ impl Collation {
                 None => {
                     push_weight(space, wide, out);
                     out.push(END);
-                    return;
+                    return Ok(());
                 }
             }
         }
@@ -84,17 +96,25 @@ impl Collation {
     }
 
     /// No sort key of the text is longer. It takes as long to say as to make the key.
-    pub fn sort_key_len_max(self, text: &[u8]) -> usize {
+    pub fn sort_key_len_max<E>(
+        self,
+        text: &[u8],
+        may_go_on: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<usize, E> {
         if self.weights().are_bytes() && !self.pad_space() {
-            return text.len();
+            return Ok(text.len());
         }
-        let weights: usize = (0..self.levels())
-            .map(|level| self.weight_iter(text, level).count())
-            .sum();
+        let mut weights = 0;
+        for level in 0..self.levels() {
+            for _ in self.weight_iter(text, level) {
+                may_go_on()?;
+                weights += 1;
+            }
+        }
         // A run of spaces takes four bytes at least, and a byte more for each 255.
         let pad = if self.pad_space() { weights * 3 + 8 } else { 0 };
         // Levels are parted by two bytes; at first each byte of a text is given two.
-        (weights * 2 + 2 * self.levels() + pad).max(text.len() * 2)
+        Ok((weights * 2 + 2 * self.levels() + pad).max(text.len() * 2))
     }
 
     /// Whether weights take two bytes.
@@ -106,10 +126,15 @@ impl Collation {
     }
 
     /// The weights alone, level after level; zero, which is no weight, stands between levels.
-    fn plain_key(self, text: &[u8], out: &mut Vec<u8>) {
+    fn plain_key<E>(
+        self,
+        text: &[u8],
+        out: &mut Vec<u8>,
+        may_go_on: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
         if self.weights().are_bytes() {
             out.extend_from_slice(text);
-            return;
+            return Ok(());
         }
         let wide = self.wide();
         out.reserve(text.len() * 2);
@@ -117,33 +142,41 @@ impl Collation {
             && text.is_ascii()
         {
             push_ascii(&only.table().ascii, text, out);
-            return;
+            return Ok(());
         }
         for level in 0..self.levels() {
             let mut weights = self.weight_iter(text, level);
             // The fourth level of a text without kana is not there at all.
             if level == 3 && weights.clone().next().is_none() {
-                return;
+                return Ok(());
             }
             if level > 0 {
                 out.extend_from_slice(&[0, 0]);
             }
             weights.take_ascii(out);
-            weights.for_each(|weight| push_weight(weight, wide, out));
+            for weight in weights {
+                may_go_on()?;
+                push_weight(weight, wide, out);
+            }
         }
+        Ok(())
     }
 
     /// What `WEIGHT_STRING` shows.
-    pub fn weight_string(self, text: &[u8]) -> Vec<u8> {
+    pub fn weight_string<E>(
+        self,
+        text: &[u8],
+        may_go_on: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<Vec<u8>, E> {
         if self.is_code_point() && self.weights().are_bytes() {
-            return self.code_points(text);
+            return Ok(self.code_points(text));
         }
         let mut out = Vec::new();
-        self.plain_key(text, &mut out);
+        self.plain_key(text, &mut out, may_go_on)?;
         if matches!(self.weights(), Weights::Passes(passes) if passes.shows_end()) {
             out.push(0);
         }
-        out
+        Ok(out)
     }
 }
 

@@ -67,7 +67,7 @@ pub struct Steps(u32);
 impl Steps {
     const BETWEEN: u32 = 1 << 12;
 
-    /// Error 1317 if the running statement is to end.
+    /// Error 1317 if the running statement is to end, 3170 if it has taken more memory than it may.
     #[inline]
     pub fn step(&mut self) -> Result<()> {
         self.0 += 1;
@@ -75,7 +75,7 @@ impl Steps {
             return Ok(());
         }
         self.0 = 0;
-        check_interrupt()
+        super::memory::check_memory()
     }
 }
 

@@ -47,6 +47,14 @@ impl SqlError {
         SqlError::new(er::QUERY_INTERRUPTED, "Query execution was interrupted")
     }
 
+    /// Whether it ends the statement, whatever that would make of errors in values: it is killed, or there is no memory.
+    pub fn ends_the_statement(&self) -> bool {
+        matches!(
+            self.code,
+            er::QUERY_INTERRUPTED | er::QUERY_TIMEOUT | er::CAPACITY_EXCEEDED
+        )
+    }
+
     /// Error 1221: `Incorrect usage of {a} and {b}`.
     pub fn wrong_usage(a: &str, b: &str) -> Self {
         SqlError::new(er::WRONG_USAGE, format!("Incorrect usage of {a} and {b}"))

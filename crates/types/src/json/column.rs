@@ -16,7 +16,7 @@ impl Json {
     pub fn column_value(&self, ty: &SqlType, column: &str, env: &Conversion) -> Result<Value> {
         let value = match self {
             Json::Null => return Ok(Val::Null),
-            _ if ty.kind == TypeKind::Json => return Ok(Val::json(self)),
+            _ if ty.kind == TypeKind::Json => return Val::json(self),
             Json::Array(_) | Json::Object(_) => {
                 let message =
                     format!("Can't store an array or an object in the scalar JSON_TABLE column '{column}'");

@@ -1,6 +1,7 @@
 //! Changes documents at a path.
 
-use super::{Index, Json, PathStep};
+use super::{Index, Json, PathStep, growth};
+use crate::error::Result as SqlResult;
 
 /// What a changing function does at its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub enum PathEdit {
 }
 
 /// Changes the place a path (without wildcards) leads to.
-pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: &Json) {
+pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: Json) -> SqlResult<()> {
     // A scalar is its own first element, however often that is said.
     let leads_to_itself = |step: &&PathStep| match step {
         PathStep::Element(index) => index.position(1) == Some(0),
@@ -33,7 +34,7 @@ pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: &Json) 
     };
     let Some((step, rest)) = path[skipped..].split_first() else {
         match kind {
-            PathEdit::Set | PathEdit::Replace => *root = value.clone(),
+            PathEdit::Set | PathEdit::Replace => *root = value,
             PathEdit::Append => {
                 let old = std::mem::replace(root, Json::Null);
                 let mut list = if let Json::Array(list) = old {
@@ -41,12 +42,12 @@ pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: &Json) 
                 } else {
                     vec![old]
                 };
-                list.push(value.clone());
+                growth::push(&mut list, value)?;
                 *root = Json::Array(list);
             }
             PathEdit::Insert | PathEdit::ArrayInsert | PathEdit::Remove => {}
         }
-        return;
+        return Ok(());
     };
     let adds = matches!(kind, PathEdit::Set | PathEdit::Insert) && rest.is_empty();
     match (step, root) {
@@ -55,11 +56,11 @@ pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: &Json) 
                 Some(at) if kind == PathEdit::Remove && rest.is_empty() => {
                     members.remove(at);
                 }
-                Some(at) => change(&mut members[at].1, rest, kind, value),
+                Some(at) => change(&mut members[at].1, rest, kind, value)?,
                 None if adds => {
                     let mut all = std::mem::take(members);
-                    all.push((name.clone(), value.clone()));
-                    if let Json::Object(sorted) = Json::object(all) {
+                    growth::push(&mut all, (name.clone(), value))?;
+                    if let Json::Object(sorted) = Json::large_object(all)? {
                         *members = sorted;
                     }
                 }
@@ -71,22 +72,27 @@ pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: &Json) 
                 list.remove(at);
             }
             at if kind == PathEdit::ArrayInsert && rest.is_empty() => {
-                list.insert(at.unwrap_or(0).min(list.len()), value.clone());
+                growth::grow_by_one(list)?;
+                list.insert(at.unwrap_or(0).min(list.len()), value);
             }
-            Some(at) if at < list.len() => change(&mut list[at], rest, kind, value),
-            Some(_) if adds => list.push(value.clone()),
-            None if adds => list.insert(0, value.clone()),
+            Some(at) if at < list.len() => change(&mut list[at], rest, kind, value)?,
+            Some(_) if adds => growth::push(list, value)?,
+            None if adds => {
+                growth::grow_by_one(list)?;
+                list.insert(0, value);
+            }
             _ => {}
         },
         (PathStep::Element(index), root) if adds => {
             let old = std::mem::replace(root, Json::Null);
             *root = Json::Array(match index {
-                Index::FromFirst(_) => vec![old, value.clone()],
-                Index::FromLast(_) => vec![value.clone(), old],
+                Index::FromFirst(_) => vec![old, value],
+                Index::FromLast(_) => vec![value, old],
             });
         }
         _ => {}
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -101,22 +107,25 @@ mod tests {
             &mut changed,
             &parse_path("$.a[5]").unwrap(),
             PathEdit::Set,
-            &Json::Int(9),
-        );
+            Json::Int(9),
+        )
+        .unwrap();
         change(
             &mut changed,
             &parse_path("$.\"c d\"").unwrap(),
             PathEdit::Remove,
-            &Json::Null,
-        );
+            Json::Null,
+        )
+        .unwrap();
         assert_eq!(changed.to_string(), r#"{"a": [1, {"b": 2}, 9]}"#);
         let itself = format!("$.a[0]{}", "[0]".repeat(100_000));
         change(
             &mut changed,
             &parse_path(&itself).unwrap(),
             PathEdit::Set,
-            &Json::Int(7),
-        );
+            Json::Int(7),
+        )
+        .unwrap();
         assert_eq!(changed.to_string(), r#"{"a": [7, {"b": 2}, 9]}"#);
     }
 }

@@ -1,6 +1,6 @@
 //! JSON documents, and how they are written in MySQL's normal form. They are read in `reader` and changed in `edit`. Paths are in
-//! `path`, the order of documents in `order`, what they are as numbers in `convert`, as columns of JSON_TABLE in `column`, bytes
-//! in them in `opaque`, what the text does not tell in `marks`.
+//! `path`, the order of documents in `order`, what they are as numbers in `convert`, the memory that they take in `growth`, as columns
+//! of JSON_TABLE in `column`, bytes in them in `opaque`, what the text does not tell in `marks`.
 //!
 //! A document is kept as text in its normal form: members of an object sorted by the length of their names, then by
 //! their bytes; of equal names the last counts; a space after commas and colons. Functions read it into a tree, change
@@ -10,6 +10,7 @@ pub mod array;
 mod column;
 mod convert;
 mod edit;
+mod growth;
 mod marks;
 mod opaque;
 mod order;
@@ -17,10 +18,12 @@ mod path;
 mod reader;
 
 pub use edit::{PathEdit, change};
+pub use growth::push;
 pub use marks::shown_text;
 pub use path::{Index, PathStep, find, has_wildcard, is_identifier, parse_path};
 
 use crate::error::interrupt::Steps;
+use crate::error::memory::reserve_memory;
 use crate::error::{Result as SqlResult, SqlError, er};
 use crate::{Date, DateTime, Time};
 use std::collections::{BTreeMap, HashMap};
@@ -70,15 +73,24 @@ pub enum JsonError {
     },
     /// More than [`DEPTH_MAX`] arrays and objects stand inside each other.
     TooDeep,
+    /// The statement ends, or there is no memory for the tree.
+    Ended(SqlError),
+}
+
+impl From<SqlError> for JsonError {
+    fn from(error: SqlError) -> JsonError {
+        JsonError::Ended(error)
+    }
 }
 
 impl JsonError {
-    /// Returns error 3157 for a document that is too deep, and for a text that is not JSON what `invalid` makes of the message and the
-    /// position.
+    /// Returns error 3157 for a document that is too deep, what ends the statement, and for a text that is not JSON what `invalid` makes of
+    /// the message and the position.
     pub fn into_sql(self, invalid: impl FnOnce(&str, usize) -> SqlError) -> SqlError {
         match self {
             JsonError::Invalid { position, message } => invalid(message, position),
             JsonError::TooDeep => Self::too_deep(),
+            JsonError::Ended(error) => error,
         }
     }
 
@@ -242,33 +254,35 @@ impl Json {
     }
 
     /// RFC 7396: members of the patch replace, null removes.
-    pub fn merge_patch(self, patch: Json) -> Json {
+    pub fn merge_patch(self, patch: Json, steps: &mut Steps) -> SqlResult<Json> {
         let Json::Object(changes) = patch else {
-            return patch;
+            return Ok(patch);
         };
         let mut members = match self {
-            Json::Object(members) => by_name(members),
+            Json::Object(members) => by_name(members, steps)?,
             _ => BTreeMap::new(),
         };
         for (name, change) in changes {
+            steps.step()?;
             let key = (name.len(), name);
             let old = members.remove(&key).unwrap_or(Json::Null);
             if change != Json::Null {
-                members.insert(key, old.merge_patch(change));
+                members.insert(key, old.merge_patch(change, steps)?);
             }
         }
         of_names(members)
     }
 
     /// Arrays are joined, objects united, scalars become arrays.
-    pub fn merge_preserve(self, other: Json) -> Json {
+    pub fn merge_preserve(self, other: Json, steps: &mut Steps) -> SqlResult<Json> {
         match (self, other) {
             (Json::Object(a), Json::Object(b)) => {
-                let mut members = by_name(a);
+                let mut members = by_name(a, steps)?;
                 for (name, value) in b {
+                    steps.step()?;
                     let key = (name.len(), name);
                     let merged = match members.remove(&key) {
-                        Some(old) => old.merge_preserve(value),
+                        Some(old) => old.merge_preserve(value, steps)?,
                         None => value,
                     };
                     members.insert(key, merged);
@@ -277,9 +291,10 @@ impl Json {
             }
             (a, b) => {
                 let list = |v| if let Json::Array(list) = v { list } else { vec![v] };
-                let mut joined = list(a);
-                joined.extend(list(b));
-                Json::Array(joined)
+                let (mut joined, more) = (list(a), list(b));
+                growth::grow(&mut joined, more.len())?;
+                joined.extend(more);
+                Ok(Json::Array(joined))
             }
         }
     }
@@ -298,37 +313,55 @@ fn any_contains(list: &[Json], wanted: &Json, steps: &mut Steps) -> SqlResult<bo
 }
 
 /// Members in the order of a document's normal form, to be found by name.
-fn by_name(members: Vec<(String, Json)>) -> BTreeMap<(usize, String), Json> {
-    let keyed = members
-        .into_iter()
-        .map(|(name, value)| ((name.len(), name), value));
-    keyed.collect()
+fn by_name(members: Vec<(String, Json)>, steps: &mut Steps) -> SqlResult<BTreeMap<(usize, String), Json>> {
+    let _room = reserve_memory(members.len() * size_of::<(usize, String, Json)>())?;
+    let mut named = BTreeMap::new();
+    for (name, value) in members {
+        steps.step()?;
+        named.insert((name.len(), name), value);
+    }
+    Ok(named)
 }
 
-fn of_names(members: BTreeMap<(usize, String), Json>) -> Json {
-    let members = members.into_iter().map(|((_, name), value)| (name, value));
-    Json::Object(members.collect())
+fn of_names(named: BTreeMap<(usize, String), Json>) -> SqlResult<Json> {
+    let mut members = Vec::new();
+    growth::grow(&mut members, named.len())?;
+    members.extend(named.into_iter().map(|((_, name), value)| (name, value)));
+    Ok(Json::Object(members))
 }
 
 /// A text in double quotes.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if (c as u32) < 0x20 => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
+    // A string takes whatever is written.
+    let _ = write_quoted(text, &mut out);
     out
+}
+
+fn write_quoted(text: &str, out: &mut dyn Write) -> fmt::Result {
+    out.write_char('"')?;
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escaped = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            8 => "\\b",
+            12 => "\\f",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0..32 => "",
+            _ => continue,
+        };
+        out.write_str(&text[plain..at])?;
+        match escaped {
+            "" => write!(out, "\\u{byte:04x}")?,
+            escaped => out.write_str(escaped)?,
+        }
+        plain = at + 1;
+    }
+    out.write_str(&text[plain..])?;
+    out.write_char('"')
 }
 
 impl Json {
@@ -416,14 +449,14 @@ impl fmt::Display for Json {
                 let whole = text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
                 write!(f, "{text}{}", if whole { ".0" } else { "" })
             }
-            Json::String(s) => f.write_str(&quoted(s)),
+            Json::String(s) => write_quoted(s, f),
             Json::Date(_) | Json::Time(_) | Json::DateTime(_) => {
                 if f.alternate() {
                     f.write_char(marks::MARK)?;
                 }
                 write!(f, "\"{}\"", self.form())
             }
-            Json::Opaque(kind, bytes) => f.write_str(&quoted(&opaque::write(*kind, bytes))),
+            Json::Opaque(kind, bytes) => write_quoted(&opaque::write(*kind, bytes), f),
             Json::Array(list) => {
                 f.write_str("[")?;
                 for (i, value) in list.iter().enumerate() {
@@ -435,7 +468,9 @@ impl fmt::Display for Json {
             Json::Object(members) => {
                 f.write_str("{")?;
                 for (i, (name, value)) in members.iter().enumerate() {
-                    write!(f, "{}{}: ", if i > 0 { ", " } else { "" }, quoted(name))?;
+                    f.write_str(if i > 0 { ", " } else { "" })?;
+                    write_quoted(name, f)?;
+                    f.write_str(": ")?;
                     fmt::Display::fmt(value, f)?;
                 }
                 f.write_str("}")
@@ -453,6 +488,7 @@ mod tests {
             Ok(document) => document.to_string(),
             Err(JsonError::Invalid { position, message }) => format!("{message} at {position}"),
             Err(JsonError::TooDeep) => "too deep".to_owned(),
+            Err(JsonError::Ended(error)) => panic!("{error:?}"),
         }
     }
 

@@ -12,8 +12,14 @@
 //! itself: of two different ones neither is the beginning of the other.
 
 use super::Json;
+use super::growth::{extend, grow};
 use crate::Decimal;
+use crate::error::Result as SqlResult;
+use crate::error::interrupt::Steps;
 use std::cmp::Ordering;
+
+/// Bytes of the key of a value that is no text, and of what stands before one.
+const NUMBER_MAX: usize = 32;
 
 /// A number in the form that it is compared in.
 enum Number<'a> {
@@ -119,37 +125,49 @@ impl Json {
     }
 
     /// Appends the key of ORDER BY, where arrays and objects count by their length alone.
-    pub fn order_key(&self, out: &mut Vec<u8>) {
+    pub fn order_key(&self, out: &mut Vec<u8>) -> SqlResult<()> {
         match self {
             Json::Array(_) | Json::Object(_) => {
                 out.push(self.rank());
                 out.extend_from_slice(&(self.length() as u32).to_be_bytes());
+                Ok(())
             }
             scalar => scalar.sort_key(out),
         }
     }
 
     /// Appends bytes that compare as the values do.
-    pub fn sort_key(&self, out: &mut Vec<u8>) {
+    pub fn sort_key(&self, out: &mut Vec<u8>) -> SqlResult<()> {
+        self.append_key(out, &mut Steps::default())
+    }
+
+    fn append_key(&self, out: &mut Vec<u8>, steps: &mut Steps) -> SqlResult<()> {
+        steps.step()?;
+        // Room for all but long texts, which have their own.
+        if out.capacity() - out.len() < NUMBER_MAX {
+            grow(out, NUMBER_MAX)?;
+        }
         out.push(self.rank());
         match self {
             Json::Null => {}
             Json::Bool(v) => out.push(*v as u8),
-            Json::String(text) => push_bytes(text.as_bytes(), out),
+            Json::String(text) => push_bytes(text.as_bytes(), out)?,
             Json::Opaque(kind, bytes) => {
                 out.push(*kind);
-                push_bytes(bytes, out);
+                push_bytes(bytes, out)?;
             }
             Json::Array(list) => {
-                list.iter().for_each(|value| value.sort_key(out));
+                for value in list {
+                    value.append_key(out, steps)?;
+                }
                 out.push(0);
             }
             Json::Object(members) => {
                 out.extend_from_slice(&(members.len() as u32).to_be_bytes());
                 for (name, value) in members {
                     out.extend_from_slice(&(name.len() as u32).to_be_bytes());
-                    out.extend_from_slice(name.as_bytes());
-                    value.sort_key(out);
+                    extend(out, name.as_bytes())?;
+                    value.append_key(out, steps)?;
                 }
             }
             Json::Date(v) => out.extend_from_slice(&v.midnight().pack().to_be_bytes()),
@@ -161,6 +179,7 @@ impl Json {
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -179,14 +198,14 @@ fn push_number(number: &Number, out: &mut Vec<u8>) {
 }
 
 /// Bytes, zeros escaped, and an end mark.
-fn push_bytes(bytes: &[u8], out: &mut Vec<u8>) {
-    for b in bytes {
-        out.push(*b);
-        if *b == 0 {
-            out.push(0xFF);
+fn push_bytes(bytes: &[u8], out: &mut Vec<u8>) -> SqlResult<()> {
+    for piece in bytes.split_inclusive(|b| *b == 0) {
+        extend(out, piece)?;
+        if piece.last() == Some(&0) {
+            extend(out, &[0xFF])?;
         }
     }
-    out.extend_from_slice(&[0, 0]);
+    extend(out, &[0, 0])
 }
 
 #[cfg(test)]
@@ -232,7 +251,7 @@ mod tests {
         let values: Vec<Json> = ASCENDING.iter().map(|t| Json::parse(t).unwrap()).collect();
         let key = |v: &Json| {
             let mut out = Vec::new();
-            v.sort_key(&mut out);
+            v.sort_key(&mut out).unwrap();
             out
         };
         for (i, a) in values.iter().enumerate() {
@@ -254,8 +273,8 @@ mod tests {
         for (a, b) in pairs {
             let (a, b) = (Json::parse(a).unwrap(), Json::parse(b).unwrap());
             let (mut x, mut y) = (Vec::new(), Vec::new());
-            a.sort_key(&mut x);
-            b.sort_key(&mut y);
+            a.sort_key(&mut x).unwrap();
+            b.sort_key(&mut y).unwrap();
             assert_eq!(a.compare(&b), Ordering::Equal);
             assert_eq!(x, y);
         }

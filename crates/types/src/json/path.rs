@@ -11,6 +11,7 @@
 
 use super::Json;
 use super::reader::Reader;
+use crate::error::interrupt::Steps;
 use std::collections::HashSet;
 
 /// One step of a path.
@@ -62,6 +63,7 @@ pub fn parse_path(text: &str) -> Result<Vec<PathStep>, usize> {
         text: text.as_bytes(),
         at: 0,
         is_normal: false,
+        steps: Steps::default(),
     });
     let steps = reader.steps();
     steps.ok_or(reader.0.at)

@@ -1,6 +1,8 @@
 //! Reads documents from text.
 
-use super::{DEPTH_MAX, Json, JsonError, marks, opaque};
+use super::{DEPTH_MAX, Json, JsonError, growth, marks, opaque};
+use crate::error::Result as SqlResult;
+use crate::error::interrupt::Steps;
 
 impl Json {
     /// Reads a document.
@@ -13,6 +15,7 @@ impl Json {
             text: text.as_bytes(),
             at: 0,
             is_normal,
+            steps: Steps::default(),
         };
         reader.spaces();
         if reader.at == text.len() {
@@ -27,13 +30,16 @@ impl Json {
     }
 
     /// Reads the text of a [`Val::Json`](crate::Val::Json), which is a document. A number with digits that a double does not show is a
-    /// DECIMAL, without a mark.
-    pub fn of_text(text: &[u8]) -> Json {
-        let read = std::str::from_utf8(text)
-            .ok()
-            .and_then(|t| Json::read(t, true).ok());
-        // A document is kept in its normal form, so it can be read.
-        read.unwrap_or(Json::Null)
+    /// DECIMAL, without a mark. Fails only if the statement is to end, or there is no memory for the tree.
+    pub fn of_text(text: &[u8]) -> SqlResult<Json> {
+        let Ok(text) = std::str::from_utf8(text) else {
+            return Ok(Json::Null);
+        };
+        match Json::read(text, true) {
+            Err(JsonError::Ended(error)) => Err(error),
+            // A document is kept in its normal form, so it can be read.
+            read => Ok(read.unwrap_or(Json::Null)),
+        }
     }
 }
 
@@ -44,6 +50,8 @@ pub(super) struct Reader<'a> {
     /// The text is in the normal form, in which a double never ends in a zero but that of `1.0`, and has at most
     /// [`DOUBLE_DIGITS`](Reader::DOUBLE_DIGITS) digits.
     pub is_normal: bool,
+    /// Nodes that were read.
+    pub steps: Steps,
 }
 
 impl Reader<'_> {
@@ -86,6 +94,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
+        self.steps.step()?;
         self.spaces();
         if depth >= DEPTH_MAX && matches!(self.peek(), Some(b'[' | b'{')) {
             return Err(JsonError::TooDeep);
@@ -133,7 +142,7 @@ impl Reader<'_> {
             return Ok(Json::Array(list));
         }
         loop {
-            list.push(self.value(depth + 1)?);
+            growth::push(&mut list, self.value(depth + 1)?)?;
             self.spaces();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -165,13 +174,13 @@ impl Reader<'_> {
                 return Err(self.error("Missing a colon after a name of object member."));
             }
             self.at += 1;
-            members.push((name, self.value(depth + 1)?));
+            growth::push(&mut members, (name, self.value(depth + 1)?))?;
             self.spaces();
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
-                    return Ok(Json::object(members));
+                    return Ok(Json::large_object(members)?);
                 }
                 _ => return Err(self.error("Missing a comma or '}' after an object member.")),
             }
@@ -244,12 +253,15 @@ impl Reader<'_> {
                 }
                 Some(b'\\') => {
                     let mut utf8 = [0; 4];
-                    out.extend_from_slice(self.escape()?.encode_utf8(&mut utf8).as_bytes());
+                    growth::extend(&mut out, self.escape()?.encode_utf8(&mut utf8).as_bytes())?;
                 }
                 Some(b) if b < 0x20 => return Err(self.error("Invalid encoding in string.")),
-                Some(b) => {
-                    out.push(b);
-                    self.at += 1;
+                Some(_) => {
+                    let rest = &self.text[self.at..];
+                    let ends = |b: &u8| matches!(b, b'"' | b'\\') || *b < 0x20;
+                    let plain = rest.iter().position(ends).unwrap_or(rest.len());
+                    growth::extend(&mut out, &rest[..plain])?;
+                    self.at += plain;
                 }
             }
         }

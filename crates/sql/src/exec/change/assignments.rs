@@ -36,10 +36,14 @@ impl Assignments {
 
     /// Whether the values differ from the row's; if so, adds what follows from that.
     pub fn follow_up(&self, target: &Target, row: &dyn Row, ctx: &EvalCtx, set: &mut Set) -> Result<bool> {
-        if set
-            .iter()
-            .all(|(column, value)| is_same(&row.column(*column), value))
-        {
+        let mut differs = false;
+        for (column, value) in set.iter() {
+            if !is_same(&row.column(*column), value)? {
+                differs = true;
+                break;
+            }
+        }
+        if !differs {
             return Ok(false);
         }
         for &column in &self.on_update_now {
@@ -54,13 +58,13 @@ impl Assignments {
 }
 
 /// Whether a value is what the row has already: a document that is equal to the new one, as `1` to `1.0`, stays.
-fn is_same(old: &Val, new: &Value) -> bool {
-    match (old, new) {
-        (Val::Json(a), Val::Json(b)) => a == b || Json::of_text(a).compare(&Json::of_text(b)).is_eq(),
+fn is_same(old: &Val, new: &Value) -> Result<bool> {
+    Ok(match (old, new) {
+        (Val::Json(a), Val::Json(b)) => a == b || Json::of_text(a)?.compare(&Json::of_text(b)?).is_eq(),
         // Two instants of one local time differ.
         (Val::DateTime(a), Val::DateTime(b)) => a == b && a.repeated == b.repeated,
         _ => old == new,
-    }
+    })
 }
 
 /// The value that an assignment gives to a column of a row.

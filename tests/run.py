@@ -194,6 +194,7 @@ HUNTS = {
     "crash": Hunt(["packages", "sysbench"], "crash/run.py --seed {seed} --seconds {seconds}"),
     "protocol": Hunt(["packages"], "protocol/run.py random --seed {seed} --seconds {seconds}"),
     "parameters": Hunt(["packages"], "parameters/run.py"),
+    "endless": Hunt(["packages"], "security/endless.py --seed {seed} --megabytes 64"),
     "oracle": Hunt(["packages"], "oracle/run.py --seed {seed} --seconds {seconds}"),
     "fuzz": Hunt([], "", tests="of_any_"),
     "properties": Hunt([], "", tests="properties"),

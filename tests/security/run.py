@@ -18,7 +18,7 @@ from support.address import Address  # noqa: E402
 from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 
-PARTS = ["depth", "memory", "budget", "held", "hangs", "accounts", "grants", "roles", "columns", "connections", "strangers", "switches", "audit", "tls", "passwords", "strength", "partial", "views", "barrier", "privileges"]
+PARTS = ["depth", "memory", "budget", "held", "hangs", "endless", "accounts", "grants", "roles", "columns", "connections", "strangers", "switches", "audit", "tls", "passwords", "strength", "partial", "views", "barrier", "privileges"]
 
 
 BESIDE = "depth"

@@ -23,7 +23,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         let _room = reserve_memory(most)?;
         let mut out = Vec::with_capacity(bytes.len() / 2 + LENGTH_BYTES);
         out.extend_from_slice(&(bytes.len() as u32 & LENGTH_MASK).to_le_bytes());
-        let compressed = ZlibEncoder::new(&bytes[..], flate2::Compression::default()).read_to_end(&mut out);
+        let compressed =
+            ZlibEncoder::new(Pieces(&bytes), flate2::Compression::default()).read_to_end(&mut out);
+        check_memory()?;
         compressed.map_err(|error| SqlError::function_failed("compress", format_args!("{error}")))?;
         if out.last() == Some(&b' ') {
             out.push(b'.');
@@ -54,6 +56,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         match uncompressed(&bytes[LENGTH_BYTES..], length) {
             Ok(text) => Ok(Val::string(text)),
             Err(error) => {
+                check_memory()?;
                 ctx.env.warnings.warn(error);
                 Ok(Val::Null)
             }
@@ -103,7 +106,7 @@ fn length_of(bytes: &[u8]) -> Option<usize> {
 fn uncompressed(bytes: &[u8], length: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     // One more shows that there is more.
-    let read = ZlibDecoder::new(bytes)
+    let read = ZlibDecoder::new(Pieces(bytes))
         .take(length as u64 + 1)
         .read_to_end(&mut out);
     match read {

@@ -12,17 +12,13 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "md5",
         (1, 1),
         |args, bind| hex_text(args, 32, bind),
-        |args, _, ctx| Ok(Val::string(HEXLOWER.encode(&md5(&known!(bytes(&args[0], ctx)?))))),
+        |args, _, ctx| Ok(Val::string(digest::<md5::Md5>(&known!(bytes(&args[0], ctx)?))?)),
     ),
     def(
         "sha1",
         (1, 1),
         |args, bind| hex_text(args, 40, bind),
-        |args, _, ctx| {
-            Ok(Val::string(
-                HEXLOWER.encode(&sha1::Sha1::digest(&*known!(bytes(&args[0], ctx)?))),
-            ))
-        },
+        |args, _, ctx| Ok(Val::string(digest::<sha1::Sha1>(&known!(bytes(&args[0], ctx)?))?)),
     ),
     def(
         "sha2",
@@ -130,17 +126,22 @@ fn binary_text(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
         .literal())
 }
 
-fn md5(bytes: &[u8]) -> [u8; 16] {
-    md5::Md5::digest(bytes).into()
+/// The digest in hexadecimal digits. Looks between pieces whether the statement is to end.
+fn digest<D: Digest>(bytes: &[u8]) -> Result<String> {
+    let mut digest = D::new();
+    for piece in pieces(bytes) {
+        digest.update(piece?);
+    }
+    Ok(HEXLOWER.encode(&digest.finalize()))
 }
 
 fn sha2<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let bytes = known!(bytes(&args[0], ctx)?);
     let digest = match known!(int(&args[1], ctx)?) {
-        0 | 256 => HEXLOWER.encode(&sha2::Sha256::digest(&*bytes)),
-        224 => HEXLOWER.encode(&sha2::Sha224::digest(&*bytes)),
-        384 => HEXLOWER.encode(&sha2::Sha384::digest(&*bytes)),
-        512 => HEXLOWER.encode(&sha2::Sha512::digest(&*bytes)),
+        0 | 256 => digest::<sha2::Sha256>(&bytes)?,
+        224 => digest::<sha2::Sha224>(&bytes)?,
+        384 => digest::<sha2::Sha384>(&bytes)?,
+        512 => digest::<sha2::Sha512>(&bytes)?,
         _ => {
             ctx.env.warnings.warn(SqlError::wrong_parameters("sha2"));
             return Ok(Val::Null);

@@ -71,21 +71,25 @@ fn size_of_value(doc: &Json) -> usize {
 }
 
 /// An array, or an object of so many members, whose names have so many bytes.
-fn size_of_list<'a>(values: impl Iterator<Item = &'a Json> + Clone, members: usize, names: usize) -> usize {
-    let size = |word: usize| {
-        let values = values.clone().map(|value| {
-            let stands_in_entry = match value {
-                Json::Null | Json::Bool(_) => true,
-                Json::Int(_) | Json::UInt(_) => size_of_value(value) <= word,
-                _ => false,
-            };
-            1 + word + if stands_in_entry { 0 } else { size_of_value(value) }
-        });
-        2 * word + members * (word + 2) + names + values.sum::<usize>()
-    };
-    match size(2) {
+fn size_of_list<'a>(values: impl Iterator<Item = &'a Json>, members: usize, names: usize) -> usize {
+    // Those with a small and with a large header. What fits stands in the entry itself.
+    let (mut small, mut large, mut count) = (0, 0, 0);
+    for value in values {
+        let size = size_of_value(value);
+        let beside = |word: usize| match value {
+            Json::Null | Json::Bool(_) => 0,
+            Json::Int(_) | Json::UInt(_) if size <= word => 0,
+            _ => size,
+        };
+        small += beside(2);
+        large += beside(4);
+        count += 1;
+    }
+    let whole =
+        |word: usize, beside: usize| 2 * word + members * (word + 2) + names + count * (1 + word) + beside;
+    match whole(2, small) {
         small if small <= u16::MAX as usize => small,
-        _ => size(4),
+        _ => whole(4, large),
     }
 }
 

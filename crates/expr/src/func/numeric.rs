@@ -113,7 +113,13 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "crc32",
         (1, 1),
         |args, bind| Ok(int_type(args, bind)?.unsigned()),
-        |args, _, ctx| Ok(Val::UInt(crc32fast::hash(&known!(bytes(&args[0], ctx)?)) as u64)),
+        |args, _, ctx| {
+            let mut hasher = crc32fast::Hasher::new();
+            for piece in pieces(&known!(bytes(&args[0], ctx)?)) {
+                hasher.update(piece?);
+            }
+            Ok(Val::UInt(hasher.finalize().into()))
+        },
     ),
     def(
         "conv",

@@ -4,6 +4,7 @@ use super::numeric::in_base;
 use super::*;
 use data_encoding::{HEXUPPER, HEXUPPER_PERMISSIVE};
 use memchr::memmem;
+use tidemark_types::error::interrupt::Steps;
 use tidemark_types::{Charset, Derivation};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
@@ -305,8 +306,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let text = known!(text(&args[0], ctx)?);
             Ok(Val::string(match ty.collation.is_binary() {
                 // Bytes are letters of ASCII, or none.
-                true => soundex(text.iter().copied().filter(u8::is_ascii).map(char::from)),
-                false => soundex(String::from_utf8_lossy(&text).chars()),
+                true => soundex(text.iter().copied().filter(u8::is_ascii).map(char::from))?,
+                false => soundex(String::from_utf8_lossy(&text).chars())?,
             }))
         },
     ),
@@ -384,6 +385,15 @@ fn map<'a>(
     change: fn(Charset, &[u8]) -> Cow<'_, [u8]>,
 ) -> Result<Val<'a>> {
     let text = known!(text(&args[0], ctx)?);
+    // Each character is changed by itself, so long texts are changed in pieces, between which it is asked whether the statement is to end.
+    if text.len() > PIECE && std::str::from_utf8(&text).is_ok() {
+        let _room = reserve_memory(text.len())?;
+        let mut changed = Vec::with_capacity(text.len());
+        for piece in pieces_of_text(&text) {
+            changed.extend_from_slice(&change(charset(ty), piece?));
+        }
+        return Ok(Val::string(changed));
+    }
     let changed = match change(charset(ty), &text) {
         Cow::Owned(changed) => Some(changed),
         Cow::Borrowed(_) => None,
@@ -597,11 +607,16 @@ fn base<'a>(args: &'a [Expr], base: u32, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
 
 /// The first letter and the codes of the consonants that follow, each once in a row whatever stands between, at least four
 /// characters. A letter outside of ASCII is as a vowel.
-fn soundex(text: impl Iterator<Item = char>) -> Vec<u8> {
+fn soundex(text: impl Iterator<Item = char>) -> Result<Vec<u8>> {
     const CODES: &[u8; 26] = b"01230120022455012623010202";
     let mut out = String::new();
     let mut last = b'0';
-    for c in text.filter(|c| c.is_alphabetic()) {
+    let mut steps = Steps::default();
+    for c in text {
+        steps.step()?;
+        if !c.is_alphabetic() {
+            continue;
+        }
         let c = c.to_ascii_uppercase();
         let code = match c.is_ascii() {
             true => CODES[(c as u8 - b'A') as usize],
@@ -618,7 +633,7 @@ fn soundex(text: impl Iterator<Item = char>) -> Vec<u8> {
     while !out.is_empty() && out.chars().count() < 4 {
         out.push('0');
     }
-    out.into_bytes()
+    Ok(out.into_bytes())
 }
 
 fn export_set<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {

@@ -354,7 +354,7 @@ impl<'v> Validation<'v> {
             valid!(self.element(rule, index, value, &at)?);
             if rule.is_true("uniqueItems") {
                 let mut key = Vec::new();
-                value.sort_key(&mut key);
+                value.sort_key(&mut key)?;
                 if !seen.insert(key) {
                     return Ok(fail("uniqueItems", rule, &at));
                 }

@@ -221,7 +221,7 @@ fn what_is_read_may_be_stopped() {
         part.resize(1000, b'a');
         Ok(true)
     });
-    let mut lines = Lines::new(&FileFormat::default(), None, next, &stop);
+    let mut lines = Lines::new(&FileFormat::default(), Charset::Utf8mb4, None, next, &stop);
     assert!(lines.next_field().is_err());
     assert_eq!(asked.get(), 3);
 }

@@ -768,6 +768,23 @@ impl Engine {
         self.core.catalog.meta_scan(space)
     }
 
+    /// Sets keys of a meta space, or with `None` removes them, all or none, without waiting for changes of definitions. The caller
+    /// ensures that nobody else writes to the space meanwhile, not even a change of definitions.
+    pub fn note_meta(&self, space: &str, changes: &[(Vec<u8>, Option<Vec<u8>>)]) -> Result<()> {
+        if self.core.kernel.read_only {
+            return Err(Error::ReadOnly);
+        }
+        let system = self.core.catalog.system();
+        let mut transaction = self.transaction();
+        transaction.begin(Isolation::RepeatableRead, false);
+        let txn = &mut transaction.txn();
+        txn.start_write()?;
+        for (key, value) in changes {
+            system.put(txn, &crate::catalog::meta_key(space, key), value.as_deref())?;
+        }
+        transaction.commit()
+    }
+
     /// Follows every purge task that can be followed now. For tests, and to leave nothing to do to a clean stop.
     pub fn purge(&self) -> Result<()> {
         while self.purge.round(true)? {}

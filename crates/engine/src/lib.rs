@@ -148,10 +148,11 @@ pub use schema::{
 pub use scrub::{Damage, ScrubStatus};
 pub use spool::{Spool, SpoolOwner};
 pub use table::{
-    Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView,
-    Sequence, SizeRange, Table, TableUsage,
+    Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, PrefixSample, RangeScan, Read,
+    RowView, SampledRow, Sequence, SizeRange, Table, TableUsage,
 };
 pub use tidemark_pages::store::{CopyProgress, CopyStage, is_own_name, vouched_log};
 pub use tidemark_pages::threads::THREADS_MAX;
 pub use transaction::{Moment, Savepoint, Transaction};
+pub use tree::LeafSample;
 pub use txn::RowCounts;

@@ -6,6 +6,7 @@ use super::range::Span;
 use super::{Index, KeyRange, Table};
 use crate::error::Result;
 use crate::ids::{IndexNo, PAGE_SIZE};
+use crate::tree::{LeafSample, Node};
 
 /// Leaves that a sample looks at.
 const LEAVES_SAMPLED: usize = 64;
@@ -102,6 +103,14 @@ impl KeySample {
         }
     }
 
+    /// Entries for each value, of a sample that is the whole index or of one that has so many entries.
+    fn rows(&self, is_whole: bool, entries: impl FnOnce() -> Result<u64>) -> Result<f64> {
+        Ok(match is_whole && self.looked_at == self.entries {
+            true => self.entries as f64 / self.seen.max(1) as f64,
+            false => self.records_per_key(entries()? as f64),
+        })
+    }
+
     /// Entries for each value of an index that has so many entries in all.
     fn records_per_key(&self, entries: f64) -> f64 {
         let entries = entries.max(self.entries as f64);
@@ -122,6 +131,30 @@ impl KeySample {
         // Half a gap is before the first leaf, and half a gap behind the last.
         let gaps = (self.gaps + 1) as f64;
         tells.then(|| self.met as f64 + gaps * ((1.0 - same) - same.ln()) / 2.0)
+    }
+}
+
+/// What leaves of an index tell of each prefix of its parts, for [`Table::sample_keys`].
+pub struct PrefixSample {
+    leaves: LeafSample,
+    /// How many parts a prefix has, and what was found of it.
+    prefixes: Vec<(usize, KeySample)>,
+}
+
+impl PrefixSample {
+    /// Of an index's first parts, so many of them each, by up to so many leaves. Behind the parts of a secondary index are those of
+    /// the clustered one.
+    pub fn new(parts: impl IntoIterator<Item = usize>, leaves: usize) -> PrefixSample {
+        let prefixes = parts.into_iter().map(|parts| (parts, KeySample::default()));
+        PrefixSample {
+            leaves: LeafSample::in_order(leaves),
+            prefixes: prefixes.collect(),
+        }
+    }
+
+    /// How many leaves have been looked at.
+    pub fn leaves(&self) -> usize {
+        self.leaves.visited()
     }
 }
 
@@ -177,6 +210,30 @@ impl Table {
 
     /// Counts how often the first parts change within leaves that are spread evenly over the index.
     fn sample_records_per_key(&self, index: IndexNo, parts: usize) -> Result<f64> {
+        // A planner asks again and again while it looks for an order.
+        if let Some(rows) = self.indexes[index].sampled(parts) {
+            return Ok(rows);
+        }
+        let tree = &self.indexes[index].tree;
+        let mut sample = KeySample::default();
+        let is_whole = tree.sample_leaves(LEAVES_SAMPLED, |leaf, stands_for| {
+            self.take_leaf(index, parts, leaf, stands_for, &mut sample);
+        })?;
+        let rows = sample.rows(is_whole, || Ok(tree.estimate_all()?))?;
+        if sample.looked_at > LOOKED_AT_MIN {
+            self.indexes[index].remember(parts, rows);
+        }
+        Ok(rows)
+    }
+
+    fn take_leaf(
+        &self,
+        index: IndexNo,
+        parts: usize,
+        leaf: Node<'_>,
+        stands_for: f64,
+        sample: &mut KeySample,
+    ) {
         let codecs = match index {
             0 => &self.primary[..],
             n => &self.entries[n - 1].parts[..],
@@ -186,28 +243,50 @@ impl Table {
                 .iter()
                 .fold(0, |at, p| at + p.skip(&key[at..]).unwrap_or(key.len() - at))
         };
-        // A planner asks again and again while it looks for an order.
-        if let Some(rows) = self.indexes[index].sampled(parts) {
-            return Ok(rows);
-        }
+        let keys = (0..leaf.count()).map(|slot| leaf.key(slot));
+        sample.take(keys, leaf.upper_fence(), stands_for, prefix);
+    }
+
+    /// Looks at the next leaf of a sample of an index, once for each prefix of its parts. Returns false if there is none left. The
+    /// caller ensures that the table is not dropped meanwhile.
+    pub fn sample_keys(&self, index: IndexNo, sample: &mut PrefixSample) -> Result<bool> {
+        self.check_index(index)?;
+        let PrefixSample { leaves, prefixes } = sample;
+        Ok(self.indexes[index]
+            .tree
+            .sample_leaf(leaves, &mut |leaf, stands_for| {
+                for (parts, prefix) in prefixes.iter_mut() {
+                    self.take_leaf(index, *parts, leaf, stands_for, prefix);
+                }
+            })?)
+    }
+
+    /// About how many rows share a value of each of the prefixes of a sample.
+    pub fn records_per_prefix(&self, index: IndexNo, sample: &PrefixSample) -> Result<Vec<f64>> {
+        self.check_index(index)?;
         let tree = &self.indexes[index].tree;
-        let mut sample = KeySample::default();
-        let is_whole = tree.sample_leaves(LEAVES_SAMPLED, |leaf, stands_for| {
-            sample.take(
-                (0..leaf.count()).map(|slot| leaf.key(slot)),
-                leaf.upper_fence(),
-                stands_for,
-                prefix,
-            );
-        })?;
-        let rows = match is_whole && sample.looked_at == sample.entries {
-            true => sample.entries as f64 / sample.seen.max(1) as f64,
-            false => sample.records_per_key(tree.estimate_all()? as f64),
+        let unique = self.schema.index(index).filter(|i| i.unique);
+        let rows = |(parts, prefix): &(usize, KeySample)| match unique {
+            Some(unique) if *parts >= unique.parts.len() => Ok(1.0),
+            _ => prefix.rows(sample.leaves.is_whole(), || Ok(tree.estimate_all()?)),
         };
-        if sample.looked_at > LOOKED_AT_MIN {
+        sample.prefixes.iter().map(rows).collect()
+    }
+
+    /// Lets [`records_per_key`](Self::records_per_key) return `rows` as long as the index keeps its size, rather than look at leaves. Of a
+    /// small index it looks at its leaves all the same.
+    pub fn suppose_records_per_key(&self, index: IndexNo, parts: usize, rows: f64) {
+        if self.check_index(index).is_ok() && self.estimate_rows() > LOOKED_AT_MIN as u64 {
             self.indexes[index].remember(parts, rows);
         }
-        Ok(rows)
+    }
+
+    /// About how many leaves an index has; 0 for an index that the table does not have.
+    pub fn estimate_leaves(&self, index: IndexNo) -> u64 {
+        match self.check_index(index) {
+            Ok(()) => self.indexes[index].tree.estimate_leaves().unwrap_or(0),
+            Err(_) => 0,
+        }
     }
 
     /// About how many bytes its pages take: the clustered index, and the secondary ones.

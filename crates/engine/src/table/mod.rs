@@ -28,7 +28,7 @@
 //! | `state` | counters that outlive a definition |
 //! | `index` | an index, and what of it outlives a definition |
 //! | `building` | an index that is being built while others write |
-//! | `estimate` | estimates for a planner |
+//! | `estimate`, `sample` | estimates for a planner; rows for statistics |
 
 mod building;
 mod deleted;
@@ -47,15 +47,18 @@ mod reader;
 mod row;
 #[cfg(test)]
 mod row_fuzz;
+mod sample;
 mod secondary;
 mod state;
 mod usage;
 mod write;
 
+pub use estimate::PrefixSample;
 pub use index::SizeRange;
 pub use key::{BinaryCollator, Collator, KEY_BYTES_MAX};
 pub use range::KeyRange;
 pub use row::RowView;
+pub use sample::SampledRow;
 pub use usage::TableUsage;
 
 pub(crate) use building::{Access, Building, Phase};

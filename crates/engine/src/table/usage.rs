@@ -65,6 +65,12 @@ impl Usage {
         }
     }
 
+    /// All changes that were counted, whether or not they are shown.
+    pub fn modifications(&self) -> u64 {
+        let kinds = [Change::Inserted, Change::Updated, Change::Deleted];
+        kinds.map(|kind| self.counters.sum(kind as usize)).iter().sum()
+    }
+
     /// What [`Usage::sums`] returns begins anew. The counters go on, as they are the threads' that add.
     pub fn begin_anew(&self) {
         let mut unseen = self.unseen.lock();

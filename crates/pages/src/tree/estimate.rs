@@ -7,6 +7,7 @@ use super::node::{Node, Towards};
 use super::{LEVELS_MAX, Tree, racy};
 use crate::error::Result;
 use crate::ids::PageId;
+use std::collections::HashSet;
 
 /// One level of a path: which of how many entries.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
@@ -34,6 +35,61 @@ enum Probe<'k> {
 
 /// Paths looked at to guess a tree's size.
 const PROBES: u64 = 8;
+
+/// Leaves to be looked at, spread evenly over a tree, and those that have been. No leaf is visited twice.
+pub struct LeafSample {
+    count: usize,
+    next: usize,
+    /// From one leaf to the next, in places of the sample. It has no divisor in common with `count`.
+    step: usize,
+    visited: HashSet<PageId>,
+    /// How many leaves there are; `usize::MAX`: many, or that is not known yet.
+    leaves: usize,
+}
+
+impl LeafSample {
+    /// Of up to `count` leaves, in the order of their keys.
+    pub fn in_order(count: usize) -> LeafSample {
+        LeafSample {
+            count,
+            next: 0,
+            step: 1,
+            visited: HashSet::new(),
+            leaves: usize::MAX,
+        }
+    }
+
+    /// The same leaves in another order: those visited so far are always spread over the tree.
+    pub fn scattered(count: usize) -> LeafSample {
+        let divides = |step: usize| (2..=step).any(|n| step.is_multiple_of(n) && count.is_multiple_of(n));
+        let golden = (count as f64 * 0.618) as usize;
+        LeafSample {
+            step: (golden.max(1)..).find(|step| !divides(*step)).unwrap_or(1),
+            ..LeafSample::in_order(count)
+        }
+    }
+
+    /// Whether the leaves are all that there are.
+    pub fn is_whole(&self) -> bool {
+        self.next >= self.count && self.leaves <= self.count
+    }
+
+    /// How many leaves have been visited.
+    pub fn visited(&self) -> usize {
+        self.visited.len()
+    }
+
+    /// Where the next leaf lies, as a share of the tree.
+    fn next_place(&mut self) -> Option<f64> {
+        if self.next >= self.count || self.leaves == 1 {
+            self.next = self.count;
+            return None;
+        }
+        let at = self.next * self.step % self.count;
+        self.next += 1;
+        Some((at as f64 + 0.5) / self.count as f64)
+    }
+}
 
 impl Tree {
     /// About how many entries lie from `lower` (inclusive) to `upper` (exclusive; empty = to the end).
@@ -103,23 +159,31 @@ impl Tree {
     /// Visits up to `count` leaves that are spread over the tree, in the order of their keys, each with how many leaves it stands
     /// for: fewer below a node with few children. Returns true if these are all leaves that there are.
     pub fn sample_leaves(&self, count: usize, mut visit: impl FnMut(Node<'_>, f64)) -> Result<bool> {
-        let mut last = None;
-        let mut leaves = 0;
-        for at in 0..count {
-            let at = (at as f64 + 0.5) / count as f64;
+        let mut sample = LeafSample::in_order(count);
+        while self.sample_leaf(&mut sample, &mut visit)? {}
+        Ok(sample.is_whole())
+    }
+
+    /// Visits the next leaf of a sample, with how many leaves it stands for, while it is latched. Returns false if there is none left.
+    pub fn sample_leaf(&self, sample: &mut LeafSample, visit: &mut dyn FnMut(Node<'_>, f64)) -> Result<bool> {
+        while let Some(at) = sample.next_place() {
+            let (mut is_new, count) = (false, sample.count as f64);
             let path = self.path_to(Probe::At(at), &mut |page, leaf, around| {
-                if last != Some(page) {
-                    visit(leaf, around / count as f64);
+                if sample.visited.insert(page) {
+                    is_new = true;
+                    visit(leaf, around / count);
                 }
-                last = Some(page);
             })?;
-            leaves = match path.len {
-                0 | 1 => return Ok(true),
+            sample.leaves = match path.len {
+                0 | 1 => 1,
                 2 => path.turns[0].count,
                 _ => usize::MAX,
             };
+            if is_new {
+                return Ok(true);
+            }
         }
-        Ok(leaves <= count)
+        Ok(false)
     }
 
     fn path(&self, probe: Probe<'_>) -> Result<Path> {

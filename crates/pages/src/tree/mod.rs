@@ -58,6 +58,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 pub use append::Append;
+pub use estimate::LeafSample;
 pub use inspect::{PageContent, PageInPool, page_in};
 pub use leaf::{Full, LeafRead, LeafWrite};
 pub use node::{MAX_ENTRY_LEN, MAX_KEY_LEN, Node, PageBytes, entry_size};

@@ -318,6 +318,32 @@ fn sampled_leaves_are_spread_in_order() {
 }
 
 #[test]
+fn a_scattered_sample_is_the_same_in_another_order() {
+    let test = TestStore::new();
+    let tree = new_tree(&test.store);
+    for n in 0..50_000u64 {
+        tree.put(&number(n), &[0; 200]).unwrap();
+    }
+    for count in [1, 2, 30, 97] {
+        let firsts = |mut sample: LeafSample| {
+            let mut keys = Vec::new();
+            let mut visit = |leaf: Node<'_>, _: f64| keys.push(leaf.key(0).to_vec());
+            while tree.sample_leaf(&mut sample, &mut visit).unwrap() {}
+            assert_eq!(sample.visited(), count);
+            keys
+        };
+        let ordered = firsts(LeafSample::in_order(count));
+        let mut scattered = firsts(LeafSample::scattered(count));
+        let first_ten: Vec<_> = scattered.iter().take(10).collect();
+        let middle = &ordered[count / 2];
+        let below = first_ten.iter().filter(|key| **key < middle).count();
+        assert!(count < 20 || (3..=7).contains(&below), "{below}");
+        scattered.sort();
+        assert_eq!(ordered, scattered);
+    }
+}
+
+#[test]
 fn overflow_chains_keep_large_values() {
     let test = TestStore::new();
     let tree = new_tree(&test.store);

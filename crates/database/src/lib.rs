@@ -26,7 +26,7 @@
 //!
 //! - [`context`]: the [`Database`] that all sessions share; what a running statement knows of its session and of it.
 //! - [`dictionary`]: names → definitions, of virtual tables too; [`mdl`]: the locks on them.
-//! - [`histogram`]: how the values of a column are spread.
+//! - [`histogram`]: how the values of a column are spread. [`statistics`]: what is known of tables without anybody asking.
 //! - [`accounts`]: accounts and their privileges. [`variables`]: the registry of system variables, their values.
 //! - [`ddl`]: changes of definitions and accounts. [`show`], [`information_schema`]: what there is, as rows.
 //! - [`network`]: which clients are one host for what is limited by host.
@@ -48,6 +48,7 @@ pub mod network;
 pub mod show;
 pub mod spans;
 pub mod statements;
+pub mod statistics;
 pub mod variables;
 
 use tidemark_expr as expr;
@@ -74,7 +75,12 @@ pub fn open_on(options: Options, disk: Arc<dyn Disk>) -> Result<Arc<Database>> {
 }
 
 fn start(options: Options, disk: Option<Arc<dyn Disk>>) -> Result<Arc<Database>> {
+    // A disk of a test has no thread that nobody asked for.
+    let is_real = disk.is_none();
     let database = Database::open(options, disk)?;
     monitor::start(&database);
+    if is_real {
+        monitor::refresh::start(&database);
+    }
     Ok(database)
 }

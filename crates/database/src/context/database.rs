@@ -26,6 +26,7 @@ use crate::statements::accounts::Accounts as StatementAccounts;
 use crate::statements::errors::Errors;
 use crate::statements::long::LongHistory;
 use crate::statements::setup::{Setup, Watched};
+use crate::statistics::Statistics;
 use crate::types::collation::SqlCollator;
 use crate::variables::{Globals, Setting, find, persist};
 use parking_lot::Mutex;
@@ -102,6 +103,8 @@ pub struct Database {
     pub own_work: Process,
     /// The latest change of the buffer pool's size.
     pub pool_resize: PoolResize,
+    /// What is known of the rows of tables.
+    pub statistics: Statistics,
     /// When the server was started.
     pub started: Tick,
 }
@@ -178,6 +181,7 @@ impl Database {
         })?;
         let dictionary = Dictionary::load(&engine, Arc::new(Locks::default()))?;
         dictionary.drop_unfinished(&engine)?;
+        let statistics = Statistics::load(&engine)?;
         let accounts = Accounts::load(&engine)?;
         let components = Components::load(&engine)?;
         let log_capacity = globals.u64("innodb_redo_log_capacity");
@@ -216,6 +220,7 @@ impl Database {
             public_key: OnceLock::new(),
             own_work: Process::of_server(),
             pool_resize: PoolResize::default(),
+            statistics,
             started: Tick::now(),
         });
         database.modes.force_recovery(u64::from(force_recovery));
@@ -488,6 +493,7 @@ impl Database {
             process.kill(false);
         }
         self.dictionary.locks().wake_all();
+        self.statistics.thread.stop();
         Ok(self.engine.shutdown()?)
     }
 

@@ -1,5 +1,5 @@
-//! ANALYZE, OPTIMIZE, CHECK and REPAIR TABLE. Statistics are read off the trees when needed, so ANALYZE has nothing
-//! to do but to renew histograms (`histogram.rs`); CHECK reads the table through; OPTIMIZE makes it anew, as `ALTER TABLE … FORCE` does: trees keep themselves half
+//! ANALYZE, OPTIMIZE, CHECK and REPAIR TABLE. ANALYZE gathers [statistics](crate::statistics) and renews histograms
+//! (`histogram.rs`); CHECK reads the table through; OPTIMIZE makes it anew, as `ALTER TABLE … FORCE` does: trees keep themselves half
 //! full and better by merging pages, a copy is full, and what was free in the old trees goes back to the file.
 
 use super::DdlContext;
@@ -7,7 +7,9 @@ use crate::accounts::Privileges;
 use crate::context::answer::{Answer, ResultRows, text};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
+use crate::monitor::refresh::sample_size;
 use crate::parse::ast::{MaintenanceKind, ObjectName};
+use crate::statistics;
 use crate::types::{Val, Value};
 use tidemark_engine::{Flow, Isolation, Keep, KeyRange, RangeScan, Read};
 
@@ -112,12 +114,30 @@ impl DdlContext<'_> {
                 }
                 MaintenanceKind::Analyze => {
                     self.renew_histograms(&table)?;
-                    self.state.database.engine().table(table.id)?.was_analysed();
+                    self.gather_statistics(&table)?;
                     say("status", "OK");
                 }
             }
         }
         Ok(Answer::Rows(rows))
+    }
+
+    /// Looks at the table's leaves. What is known of a temporary table lives with it.
+    fn gather_statistics(&self, table: &TableDef) -> Result<()> {
+        if table.is_virtual() {
+            return Ok(());
+        }
+        let database = &self.state.database;
+        let stored = database.engine().table(table.id)?;
+        let (size, is_stored) = sample_size(database);
+        let found = statistics::gather(table, size, &mut |f| match self.state.process.is_interrupted() {
+            true => Err(SqlError::interrupted()),
+            false => f(&stored),
+        })?;
+        let is_stored = is_stored && !table.temporary;
+        let found = database.statistics.put(database.engine(), found, is_stored)?;
+        statistics::announce(&stored, table, &found);
+        Ok(())
     }
 
     /// Reads every row, and every entry of every index; their numbers must agree.

@@ -50,6 +50,10 @@ impl Writer {
         self.0.push(v as u8);
     }
 
+    pub fn f64(&mut self, v: f64) {
+        self.0.extend_from_slice(&v.to_le_bytes());
+    }
+
     pub fn bytes(&mut self, v: &[u8]) {
         self.u64(v.len() as u64);
         self.0.extend_from_slice(v);
@@ -108,7 +112,7 @@ impl Writer {
         }
     }
 
-    fn sql_type(&mut self, ty: &SqlType) {
+    pub fn sql_type(&mut self, ty: &SqlType) {
         let kind = KINDS.iter().position(|kind| *kind == ty.kind).unwrap_or(0);
         self.u8(kind as u8);
         let flags = ty.unsigned as u8 | (ty.zerofill as u8) << 1 | (ty.nullable as u8) << 2;
@@ -213,6 +217,11 @@ impl<'a> Reader<'a> {
         Err(self.damaged())
     }
 
+    pub fn f64(&mut self) -> Result<f64> {
+        let bytes = self.take(8)?.try_into().map_err(|_| self.damaged())?;
+        Ok(f64::from_le_bytes(bytes))
+    }
+
     pub fn bytes(&mut self) -> Result<&'a [u8]> {
         let n = self.u64()?;
         self.take(usize::try_from(n).map_err(|_| self.damaged())?)
@@ -223,7 +232,7 @@ impl<'a> Reader<'a> {
         String::from_utf8(bytes.to_vec()).map_err(|_| self.damaged())
     }
 
-    fn list<T>(&mut self, mut f: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+    pub fn list<T>(&mut self, mut f: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let n = self.u64()?;
         (0..n).map(|_| f(self)).collect()
     }
@@ -248,7 +257,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn sql_type(&mut self) -> Result<SqlType> {
+    pub fn sql_type(&mut self) -> Result<SqlType> {
         let kind = self.u8()? as usize;
         let kind = *KINDS.get(kind).ok_or_else(|| self.damaged())?;
         let flags = self.u8()?;

@@ -90,13 +90,18 @@ pub fn can_have(ty: &SqlType) -> bool {
 }
 
 /// What compares as the column's values do: of texts the beginning.
-fn key(value: &Val, ty: &SqlType) -> Result<Vec<u8>> {
+pub(crate) fn key(value: &Val, ty: &SqlType) -> Result<Vec<u8>> {
     let mut key = Vec::new();
-    match value {
-        Val::Str(text) => sort_key(&Val::Str(beginning(text, ty).into()), ty, &mut key)?,
-        _ => sort_key(value, ty, &mut key)?,
-    }
+    key_into(value, ty, &mut key)?;
     Ok(key)
+}
+
+/// Appends [`key`].
+pub(crate) fn key_into(value: &Val, ty: &SqlType, key: &mut Vec<u8>) -> Result<()> {
+    match value {
+        Val::Str(text) => sort_key(&Val::Str(beginning(text, ty).into()), ty, key),
+        _ => sort_key(value, ty, key),
+    }
 }
 
 /// The first characters of a text, or bytes of a binary string.
@@ -112,7 +117,7 @@ fn beginning<'t>(text: &'t [u8], ty: &SqlType) -> &'t [u8] {
 }
 
 /// Where a value lies on a line, if its type has one.
-fn place(value: &Value) -> Option<f64> {
+pub(crate) fn place(value: &Val) -> Option<f64> {
     Some(match value {
         Val::Int(v) => *v as f64,
         Val::UInt(v) => *v as f64,

@@ -9,6 +9,7 @@ mod attributes;
 mod begin_anew;
 mod buffer_pages;
 mod engine_columns;
+mod engine_statistics;
 mod engine_tables;
 mod errors;
 mod events;
@@ -133,6 +134,8 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (MYSQL, "default_roles", roles::defaults),
     (MYSQL, "global_grants", accounts::global_grants),
     (MYSQL, "component", accounts::component),
+    (MYSQL, "innodb_table_stats", engine_statistics::tables),
+    (MYSQL, "innodb_index_stats", engine_statistics::indexes),
     (MYSQL, "general_log", none),
     (MYSQL, "slow_log", none),
     (PS, "global_variables", rows::global_variables),

@@ -10,6 +10,7 @@
 
 pub mod history;
 pub mod memory;
+pub mod refresh;
 pub mod refused;
 pub(crate) mod status;
 pub mod waiting;

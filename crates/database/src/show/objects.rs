@@ -152,7 +152,7 @@ fn figures(state: &SessionState, table: &TableDef) -> Figures {
 }
 
 /// Seconds since 1970 as the session's date and time.
-fn at_time(state: &SessionState, seconds: u64) -> Value {
+pub fn at_time(state: &SessionState, seconds: u64) -> Value {
     if seconds == 0 {
         return Value::Null;
     }
@@ -382,11 +382,16 @@ pub fn index_parts(state: &SessionState, table: &TableDef) -> Vec<Vec<Value>> {
     parts.map(row).collect()
 }
 
-/// About how many values the first parts of an index have.
+/// About how many values the first parts of an index have: what was gathered, or what its tree tells now.
 fn cardinality(state: &SessionState, table: &TableDef, index: &IndexDef, parts: usize) -> i64 {
     let Ok(stored) = state.database.engine().table(table.id) else {
         return 0;
     };
+    let known = state.database.statistics.of(table.id);
+    let known = known.as_ref().and_then(|known| known.index(table, Some(index)));
+    if let Some(distinct) = known.and_then(|known| known.distinct.get(parts - 1)) {
+        return distinct.round() as i64;
+    }
     let per_key = stored.records_per_key(index.number, parts).max(1.0);
     (stored.estimate_rows() as f64 / per_key).round() as i64
 }

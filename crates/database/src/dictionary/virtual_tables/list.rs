@@ -306,6 +306,17 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     ),
     (
         MYSQL,
+        "innodb_table_stats",
+        "database_name 64n,table_name 199n,last_update time,n_rows uint,clustered_index_size uint,sum_of_other_index_sizes uint",
+    ),
+    (
+        MYSQL,
+        "innodb_index_stats",
+        "database_name 64n,table_name 199n,index_name 64n,last_update time,stat_name 64n,stat_value uint,sample_size uint?,\
+         stat_description 1024n",
+    ),
+    (
+        MYSQL,
         "general_log",
         "event_time time,user_host text,thread_id uint,server_id uint,command_type 64,argument text",
     ),

@@ -14,7 +14,7 @@ const ISOLATION: Kind = Enum(&[
 ]);
 const NO_ADMISSION: &str = "sessions are not queued before they enter the engine";
 const NO_PURGE_TUNING: &str = "purge sets its own pace";
-const NO_STATISTICS: &str = "statistics are estimated from the trees when they are needed";
+const NO_STATISTICS: &str = "what is shown is always what was gathered last";
 const NO_ADAPTIVE: &str = "there is no such structure";
 
 pub(super) const DEFS: &[Def] = &[
@@ -142,7 +142,7 @@ pub(super) const DEFS: &[Def] = &[
         NO_FULL_TEXT,
     ),
     unused("innodb_stats_on_metadata", Global, Bool, "OFF", NO_STATISTICS),
-    unused("innodb_stats_persistent", Global, Bool, "ON", NO_STATISTICS),
+    def("innodb_stats_persistent", Global, true, Bool, "ON"),
     unused(
         "innodb_thread_concurrency",
         Global,
@@ -357,21 +357,15 @@ pub(super) const DEFS: &[Def] = &[
         "128",
         NO_PURGE_TUNING,
     ),
-    unused(
+    def(
         "innodb_stats_persistent_sample_pages",
         Global,
+        true,
         from(1),
         "20",
-        NO_STATISTICS,
     ),
-    unused(
-        "innodb_stats_transient_sample_pages",
-        Global,
-        from(1),
-        "8",
-        NO_STATISTICS,
-    ),
-    unused("innodb_stats_auto_recalc", Global, Bool, "ON", NO_STATISTICS),
+    def("innodb_stats_transient_sample_pages", Global, true, from(1), "8"),
+    def("innodb_stats_auto_recalc", Global, true, Bool, "ON"),
     unused("innodb_stats_method", Global, Text, "nulls_equal", NO_STATISTICS),
     unused(
         "information_schema_stats_expiry",

@@ -1,0 +1,211 @@
+//! The thread that gathers the [statistics](crate::statistics) of tables that have changed.
+//!
+//! It wakes up every few seconds and adds up what was changed in each table, which the tables count anyway. A table is looked at again
+//! when more rows were changed than `max(500, √(1000 · rows))`: of a thousand rows a thousand, of a million one in thirty. One
+//! table is looked at at a time, leaf by leaf, and after each leaf the thread sleeps fifty times as long as that took: it has one
+//! in fifty of a core.
+//!
+//! A leaf is looked at under a metadata lock, so that the table is not dropped meanwhile. The lock is not waited for, and is released
+//! before the thread sleeps: a change of the definition waits for one leaf at most. If the table changes meanwhile, or its lock
+//! cannot be had, the sample is given up, and made when the thread next wakes up. The database is not kept open by the thread.
+
+use crate::context::Database;
+use crate::dictionary::TableDef;
+use crate::error::{Result, SqlError};
+use crate::mdl::{Holder, Mode, TableLock, WaitPolicy, Waiter};
+use crate::statistics::{SampleSize, Signal, announce, gather};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+use tidemark_engine::{Table, TableId};
+
+/// How often it wakes up.
+const WAKE_EVERY: Duration = Duration::from_secs(5);
+/// It sleeps so many times as long as it works.
+const SLEEPS: u32 = 49;
+/// Fewer changes are none.
+const CHANGES_MIN: f64 = 500.0;
+
+/// Starts the thread.
+pub fn start(database: &Arc<Database>) {
+    let seen = Arc::downgrade(database);
+    let started = database.statistics.thread.start(move |signal| run(&seen, signal));
+    if let Err(error) = started {
+        log::error!("statistics are not refreshed by themselves: {error}");
+    }
+}
+
+/// How much of a table is looked at, and whether what is found outlives a restart.
+pub fn sample_size(database: &Database) -> (SampleSize, bool) {
+    let is_stored = database.globals().by_name("innodb_stats_persistent");
+    let is_stored = is_stored.is_some_and(|setting| setting.as_bool());
+    let pages = match is_stored {
+        true => "innodb_stats_persistent_sample_pages",
+        false => "innodb_stats_transient_sample_pages",
+    };
+    (SampleSize::of_pages(database.variable_u64(pages)), is_stored)
+}
+
+fn run(database: &Weak<Database>, signal: &Signal) {
+    let mut counts = Counts::default();
+    let mut pause = WAKE_EVERY;
+    while signal.sleep(pause) {
+        let Some(open) = database.upgrade() else { return };
+        let began = Instant::now();
+        let due = counts.due(&open);
+        pause = WAKE_EVERY.max(began.elapsed() * SLEEPS);
+        drop(open);
+        for id in due {
+            match refresh(database, signal, id) {
+                Ok(()) => counts.begin_anew(id),
+                Err(error) => log::debug!("statistics of table {}: {}", id.0, error.message),
+            }
+        }
+    }
+}
+
+/// What was changed in each table since its statistics were gathered.
+#[derive(Default)]
+struct Counts(HashMap<TableId, Count>);
+
+#[derive(Default)]
+struct Count {
+    /// The table's handle, which counts from 0.
+    table: Weak<Table>,
+    /// What it had counted when it was last looked at.
+    seen: u64,
+    changes: u64,
+}
+
+impl Count {
+    fn add(&mut self, table: &Arc<Table>) {
+        if !std::ptr::eq(self.table.as_ptr(), Arc::as_ptr(table)) {
+            self.table = Arc::downgrade(table);
+            self.seen = 0;
+        }
+        let counted = table.modifications();
+        self.changes += counted.saturating_sub(self.seen);
+        self.seen = counted;
+    }
+}
+
+impl Counts {
+    /// Adds up, and returns the tables that are to be looked at.
+    fn due(&mut self, database: &Database) -> Vec<TableId> {
+        let engine = database.engine();
+        let ids = engine.table_ids();
+        let there: HashSet<TableId> = ids.iter().copied().collect();
+        self.0.retain(|id, _| there.contains(id));
+        if let Err(error) = database.statistics.retain(engine, &there) {
+            log::warn!("statistics of dropped tables stay: {}", error.message);
+        }
+        let recalc = database.globals().by_name("innodb_stats_auto_recalc");
+        let is_wanted = recalc.is_some_and(|setting| setting.as_bool());
+        let mut due = Vec::new();
+        for id in ids {
+            let Ok(table) = engine.table(id) else { continue };
+            let count = self.0.entry(id).or_default();
+            count.add(&table);
+            let known = database.statistics.of(id);
+            let is_due = match known {
+                None => count.changes as f64 > CHANGES_MIN || table.estimate_rows() as f64 > CHANGES_MIN,
+                Some(known) => count.changes as f64 > (1000.0 * known.rows).sqrt().max(CHANGES_MIN),
+            };
+            if is_due && is_wanted {
+                due.push(id);
+            }
+        }
+        due
+    }
+
+    /// What has been added up is in the new statistics.
+    fn begin_anew(&mut self, id: TableId) {
+        if let Some(count) = self.0.get_mut(&id) {
+            count.changes = 0;
+        }
+    }
+}
+
+/// Waits for no lock.
+struct NoWait;
+
+impl Waiter for NoWait {
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+
+    fn look(&self) {}
+
+    fn counts(&self, _: &TableLock) -> [bool; 2] {
+        [false, false]
+    }
+}
+
+/// A table that is being looked at.
+struct Work<'w> {
+    database: &'w Weak<Database>,
+    signal: &'w Signal,
+    def: Arc<TableDef>,
+    table: Weak<Table>,
+    holder: Arc<Holder>,
+}
+
+/// Gathers the statistics of a table and makes them known.
+fn refresh(database: &Weak<Database>, signal: &Signal, id: TableId) -> Result<()> {
+    let (work, size, is_stored) = {
+        let open = database.upgrade().ok_or_else(SqlError::interrupted)?;
+        let def = open.dictionary().table_by_id(id);
+        // A temporary table, or one that is not finished.
+        let def = def.ok_or_else(|| SqlError::unknown("it has no name"))?;
+        let (size, is_stored) = sample_size(&open);
+        let work = Work {
+            database,
+            signal,
+            table: Arc::downgrade(&open.engine().table(id)?),
+            holder: open.dictionary().locks().holder(open.own_work.id),
+            def,
+        };
+        (work, size, is_stored)
+    };
+    let found = gather(&work.def, size, &mut |f| work.look(f))?;
+    let open = database.upgrade().ok_or_else(SqlError::interrupted)?;
+    let found = open.statistics.put(open.engine(), found, is_stored)?;
+    drop(open);
+    work.look(&mut |table| {
+        announce(table, &work.def, &found);
+        Ok(())
+    })
+}
+
+impl Work<'_> {
+    /// Calls `f` with the table, then sleeps. Fails if the table is not what it was, or is not to be had at once.
+    fn look(&self, f: &mut dyn FnMut(&Table) -> Result<()>) -> Result<()> {
+        let began = Instant::now();
+        {
+            let open = self.database.upgrade().ok_or_else(SqlError::interrupted)?;
+            let policy = WaitPolicy {
+                timeout: Duration::ZERO,
+                waiter: &NoWait,
+            };
+            let used = self.holder.use_table(&self.def.lock, Mode::Read, &policy);
+            used.map_err(|_| SqlError::lock_wait_timeout())?;
+            let looked = self.of_today(&open).and_then(|table| f(&table));
+            self.holder.release_used();
+            looked?;
+        }
+        match self.signal.sleep(began.elapsed() * SLEEPS) {
+            true => Ok(()),
+            false => Err(SqlError::interrupted()),
+        }
+    }
+
+    fn of_today(&self, open: &Database) -> Result<Arc<Table>> {
+        let def = open.dictionary().find_table(&self.def.schema, &self.def.name);
+        let is_same = def.is_some_and(|def| Arc::ptr_eq(&def, &self.def));
+        let table = open.engine().table(self.def.id)?;
+        match is_same && std::ptr::eq(self.table.as_ptr(), Arc::as_ptr(&table)) {
+            true => Ok(table),
+            false => Err(SqlError::unknown("its definition has changed")),
+        }
+    }
+}

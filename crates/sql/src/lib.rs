@@ -10,7 +10,8 @@ mod session;
 pub use tidemark_database::accounts;
 pub use tidemark_database::network;
 use tidemark_database::{
-    context, ddl, dictionary, histogram, information_schema, mdl, monitor, show, spans, statements, variables,
+    context, ddl, dictionary, histogram, information_schema, mdl, monitor, show, spans, statements,
+    statistics, variables,
 };
 use tidemark_expr as expr;
 pub use tidemark_parse as parse;

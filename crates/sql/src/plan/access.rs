@@ -15,6 +15,7 @@ use super::trace::Tracer;
 use crate::dictionary::{IndexDef, KEY_PARTS_MAX, TableDef};
 use crate::error::Result;
 use crate::expr::{EvalCtx, Expr, Node};
+use crate::statistics::TableStatistics;
 use crate::types::key_bound::KeyBound;
 use crate::types::storage::Scratch;
 use crate::types::{Val, Value};
@@ -76,6 +77,8 @@ pub struct Request<'a> {
     pub merges: bool,
     /// The rows are to be changed: they are not looked for in the whole of an index that happens to have all columns, as in MySQL.
     pub changes: bool,
+    /// What is known of its rows.
+    pub statistics: Option<&'a TableStatistics>,
     /// With the values of this execution for better estimates.
     pub sample: Option<&'a EvalCtx<'a>>,
     /// Generated columns that conditions on their expressions may go by.
@@ -422,12 +425,9 @@ impl AccessPath {
         self.point && self.is_constant()
     }
 
-    fn is_constant(&self) -> bool {
-        !self.runs_queries()
-            && self
-                .single_bounds()
-                .values()
-                .all(|value| value.expr.columns().is_empty())
+    /// Its bounds depend on no row.
+    pub fn is_constant(&self) -> bool {
+        !self.waits_for_rows()
     }
 
     /// Whether its bounds are not known before the statement runs: results of subqueries, and columns of rows.

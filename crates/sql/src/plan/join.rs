@@ -14,12 +14,13 @@ use super::filter::{absorbed, counted, is_never, is_steady, selectivity};
 use super::from::{FromInput, FromTable, Tree};
 use super::json_table::EXPECTED_ROWS;
 use super::order::{Direction, OrderWish, choose_in_order};
-use super::spread::Spread;
+use super::spread::{Spread, together};
 use super::walk::has_subquery;
 use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan};
 use crate::dictionary::IndexDef;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, Node, OUTER, build};
+use crate::statistics::TableStatistics;
 use crate::types::sort::KeyForm;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -69,8 +70,10 @@ pub(super) struct Joiner<'j, 'a> {
     pub planner: &'j Planner<'a>,
     pub input: JoinInput<'j>,
     pub barriers: Barriers,
-    /// Of slots that were asked about: how many different values their columns have, if an index tells.
+    /// Of slots that were asked about: how many different values their columns have, if an index or statistics tell.
     values: RefCell<HashMap<usize, Option<f64>>>,
+    /// Of tables that were asked about, what is known of them.
+    statistics: RefCell<HashMap<usize, Option<Arc<TableStatistics>>>>,
 }
 
 /// How many rows a table is taken to have of which nothing is known.
@@ -136,6 +139,7 @@ impl Planner<'_> {
             input,
             barriers: Barriers::of(&tree),
             values: RefCell::default(),
+            statistics: RefCell::default(),
         };
         let pool: Vec<Condition> = filter
             .iter()
@@ -513,9 +517,11 @@ impl Joiner<'_, '_> {
         let (gates, mut rest): (Vec<&Condition>, Vec<&Condition>) = rest
             .into_iter()
             .partition(|c| !c.tables.contains(&at) && is_steady(&c.expr));
+        let statistics = self.statistics_of(at);
         let spread = match &table.input {
             FromInput::Stored { def, .. } => Spread::new(
                 def,
+                statistics.as_deref(),
                 table.base,
                 self.planner.sample,
                 &self.planner.binder.ctx.depends_on_literals,
@@ -574,18 +580,30 @@ impl Joiner<'_, '_> {
             .filter_map(|c| c.class)
             .collect();
         let mut share = 1.0;
+        let mut known = Vec::new();
         for condition in rest.iter().filter(|c| !by_path(c)) {
             match condition.class {
                 Some(class) if classes.contains(&class) => continue,
                 class => classes.extend(class),
             }
-            let known = spread.and_then(|spread| spread.share(&condition.expr));
-            let of_all = known
-                .or_else(|| self.share_of_equality(&condition.expr))
-                .unwrap_or_else(|| selectivity(&condition.expr, None));
-            share *= (of_all / condition.share_of_parts).min(1.0);
+            let of_parts = |share: f64| (share / condition.share_of_parts).min(1.0);
+            match spread.and_then(|spread| spread.share(&condition.expr)) {
+                Some(share) => known.push(of_parts(share)),
+                None => {
+                    let joined = self.share_of_equality(&condition.expr);
+                    share *= of_parts(joined.unwrap_or_else(|| selectivity(&condition.expr, None)));
+                }
+            }
         }
-        share
+        // What an index was bounded by counts as one of the conditions on the table.
+        let of_path = spread.and_then(|_| share_of_path(scan));
+        match of_path.filter(|_| !known.is_empty()) {
+            Some(of_path) => {
+                known.push(of_path);
+                share * together(&mut known) / of_path
+            }
+            None => share * together(&mut known),
+        }
     }
 
     /// The share of rows for which an equality is true, if it is known how many values one of its sides has: those of the side with
@@ -594,17 +612,45 @@ impl Joiner<'_, '_> {
         let Node::Compare(CmpOp::Eq, _, sides) = &e.node else {
             return None;
         };
-        let slots = sides.iter().filter_map(own_slot);
-        let values = slots.filter_map(|slot| self.values_of(slot));
-        values.reduce(f64::max).map(|values| 1.0 / values.max(1.0))
+        self.share_of_common(&sides[0], &sides[1]).or_else(|| {
+            let slots = sides.iter().filter_map(own_slot);
+            let values = slots.filter_map(|slot| self.values_of(slot));
+            values.reduce(f64::max).map(|values| 1.0 / values.max(1.0))
+        })
     }
 
-    /// How many different values a column has, if an index begins with it.
+    /// The share of the pairs of rows of two columns that have the same value, if statistics tell of both.
+    fn share_of_common(&self, left: &Expr, right: &Expr) -> Option<f64> {
+        let (left, right) = (own_slot(left)?, own_slot(right)?);
+        let (of_left, of_right) = (self.table_of(left), self.table_of(right));
+        let (left_known, right_known) = (self.statistics_of(of_left)?, self.statistics_of(of_right)?);
+        let column = |at: usize, slot: usize| match &self.input.tables[at].input {
+            FromInput::Stored { def, .. } => Some((def, slot.checked_sub(self.input.tables[at].base)?)),
+            _ => None,
+        };
+        let ((left_def, left), (right_def, right)) = (column(of_left, left)?, column(of_right, right)?);
+        left_known
+            .column(left_def, left)?
+            .joined(right_known.column(right_def, right)?)
+    }
+
+    /// What is known of the rows of a table.
+    fn statistics_of(&self, at: usize) -> Option<Arc<TableStatistics>> {
+        let FromInput::Stored { def, .. } = &self.input.tables[at].input else {
+            return None;
+        };
+        let known = &self.planner.state.database.statistics;
+        let mut statistics = self.statistics.borrow_mut();
+        statistics.entry(at).or_insert_with(|| known.of(def.id)).clone()
+    }
+
+    /// How many different values a column has, if an index begins with it, or statistics tell.
     fn values_of(&self, slot: usize) -> Option<f64> {
         if let Some(known) = self.values.borrow().get(&slot) {
             return *known;
         }
-        let from = &self.input.tables[self.table_of(slot)];
+        let at = self.table_of(slot);
+        let from = &self.input.tables[at];
         let values = match &from.input {
             FromInput::Stored { def, table } => {
                 let begins = |index: &&IndexDef| {
@@ -614,8 +660,12 @@ impl Joiner<'_, '_> {
                         && def.array_part(index).is_none()
                 };
                 let index = def.indexes.iter().find(begins);
-                index.map(|index| {
+                let by_index = index.map(|index| {
                     table.estimate_rows() as f64 / table.records_per_key(index.number, 1).max(1.0)
+                });
+                by_index.or_else(|| {
+                    let column = slot.checked_sub(from.base)?;
+                    self.statistics_of(at)?.column(def, column)?.distinct()
                 })
             }
             _ => None,
@@ -673,6 +723,7 @@ impl Joiner<'_, '_> {
         let Input::Stored { def, table } = &scan.input else {
             return Err(SqlError::not_supported("an index of a table that is not stored"));
         };
+        let statistics = self.statistics_of(self.table_of(scan.base));
         let conjuncts: Vec<&Expr> = conditions.iter().map(|c| &c.expr).collect();
         // It locks what it reads: of a small table, the fewest rows.
         let locks = matches!(scan.lock, Some((true, _)));
@@ -694,6 +745,7 @@ impl Joiner<'_, '_> {
             dice: &self.planner.dice,
             merges: self.planner.state.settings.rewrites.index_merge,
             changes: false,
+            statistics: statistics.as_deref(),
             sample: self.planner.sample,
             generated: &*self.planner.indexed_generated(def)?,
             on_literals: &self.planner.binder.ctx.depends_on_literals,
@@ -748,6 +800,16 @@ impl Joiner<'_, '_> {
             None
         }
     }
+}
+
+/// The share of its table's rows that a scan finds by constants.
+fn share_of_path(scan: &TableScan) -> Option<f64> {
+    let Input::Stored { table, .. } = &scan.input else {
+        return None;
+    };
+    let is_bounded = !scan.path.is_full() && scan.path.is_constant();
+    let share = scan.path.rows / table.estimate_rows().max(1) as f64;
+    (is_bounded && share > 0.0).then_some(share.min(1.0))
 }
 
 /// The slot of a column of this query's tables.

@@ -60,7 +60,13 @@ pub(crate) fn choose_in_order(
     wish: &OrderWish,
 ) -> Result<(AccessPath, Option<Direction>)> {
     let best = choose(request)?;
-    let spread = Spread::new(request.def, request.base, request.sample, request.on_literals);
+    let spread = Spread::new(
+        request.def,
+        request.statistics,
+        request.base,
+        request.sample,
+        request.on_literals,
+    );
     let skips = match &wish.values {
         Some(values) => skips(request, values, wish, spread.as_ref())?,
         None => Vec::new(),

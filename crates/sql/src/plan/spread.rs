@@ -1,33 +1,47 @@
-//! The share of a table's rows that a condition on one of its columns lets pass, by the column's histogram.
+//! The share of a table's rows that a condition on one of its columns lets pass, by the column's histogram, or else by its
+//! statistics.
 //!
 //! What the column is compared with has to be known when the statement is planned: a literal, a parameter of this execution,
-//! an expression of such. Where there is no histogram, or nothing to ask it, the planner guesses (`filter.rs`).
+//! an expression of such. Of a value that is not known, statistics say how frequent any value is. Where neither tells, the planner
+//! guesses (`filter.rs`).
+//!
+//! A histogram is made by a user for whom the values matter, so a plan that asks it about a literal is good for that literal. Statistics
+//! are there without anybody asking, and a plan is kept though they were asked about the first literal: to plan each statement
+//! anew would cost more than most plans can be wrong.
 
 use super::index_bounds::bound_of;
 use super::walk::has_subquery;
 use crate::dictionary::TableDef;
-use crate::expr::{CmpOp, EvalCtx, Expr, Node};
+use crate::expr::{CmpOp, EvalCtx, Expr, Node, OUTER};
 use crate::histogram::Histogram;
+use crate::statistics::{ColumnStatistics, TableStatistics};
 use crate::types::key_bound::KeyBound;
 use crate::types::storage::Scratch;
-use crate::types::{CmpKind, SqlType, TimeZone, Value};
+use crate::types::{CmpKind, SqlType, TimeZone, Val, Value};
 use std::cell::Cell;
 
-/// Values of a list of IN that are looked up one by one; longer lists are guessed.
+/// Values of a list of IN that are looked up one by one; those of longer lists are taken to be as frequent as any.
 const LIST_MAX: usize = 200;
 
-/// A table with histograms, about to be read.
+/// A table of whose values something is known, about to be read.
 pub(super) struct Spread<'a> {
     def: &'a TableDef,
+    statistics: Option<&'a TableStatistics>,
     base: usize,
-    sample: &'a EvalCtx<'a>,
+    sample: Option<&'a EvalCtx<'a>>,
     on_literals: &'a Cell<bool>,
 }
 
-/// A column with a histogram.
+/// A column of whose values something is known.
 struct Known<'a> {
-    histogram: &'a Histogram,
+    source: Source<'a>,
     ty: &'a SqlType,
+}
+
+/// What tells of a column's values.
+enum Source<'a> {
+    Histogram(&'a Histogram),
+    Statistics(&'a ColumnStatistics),
 }
 
 /// Where a value stands among those of the column.
@@ -45,28 +59,30 @@ impl<'a> Spread<'a> {
     /// `on_literals` becomes true if a histogram was asked about a value: with another one another plan may be better.
     pub fn new(
         def: &'a TableDef,
+        statistics: Option<&'a TableStatistics>,
         base: usize,
         sample: Option<&'a EvalCtx<'a>>,
         on_literals: &'a Cell<bool>,
     ) -> Option<Spread<'a>> {
-        let sample = sample.filter(|_| !def.histograms.is_empty())?;
-        Some(Spread {
+        let is_known = statistics.is_some() || !def.histograms.is_empty() && sample.is_some();
+        is_known.then_some(Spread {
             def,
+            statistics,
             base,
             sample,
             on_literals,
         })
     }
 
-    /// The share of rows for which the condition is true; `None` if no histogram tells.
+    /// The share of rows for which the condition is true; `None` if nothing tells.
     pub fn share(&self, e: &Expr) -> Option<f64> {
         let share = match &e.node {
             Node::Compare(op, kind, sides) => self
                 .compared(*op, *kind, &sides[0], &sides[1])
                 .or_else(|| self.compared(op.flipped(), *kind, &sides[1], &sides[0]))?,
-            Node::IsNull(column) => self.column(column)?.histogram.nulls(),
+            Node::IsNull(column) => self.column(column)?.nulls(),
             Node::Not(inner) => match &inner.node {
-                Node::IsNull(column) => 1.0 - self.column(column)?.histogram.nulls(),
+                Node::IsNull(column) => self.column(column)?.filled(),
                 _ => return None,
             },
             Node::Between {
@@ -86,14 +102,18 @@ impl<'a> Spread<'a> {
             }
             Node::In {
                 value, negated, list, ..
-            } if list.len() <= LIST_MAX => {
-                let found: Option<f64> = list
-                    .iter()
-                    .map(|(kind, one)| self.compared(CmpOp::Eq, *kind, value, one))
-                    .sum();
+            } => {
+                let found = match list.len() <= LIST_MAX {
+                    true => list
+                        .iter()
+                        .map(|(kind, one)| self.compared(CmpOp::Eq, *kind, value, one))
+                        .sum::<Option<f64>>()?,
+                    false => self.column(value)?.equal_to_any()? * list.len() as f64,
+                };
+                let filled = self.column(value)?.filled();
                 match negated {
-                    true => self.column(value)?.filled() - found?,
-                    false => found?,
+                    true => filled - found.min(filled),
+                    false => found.min(filled),
                 }
             }
             Node::Or(branches) => {
@@ -103,7 +123,13 @@ impl<'a> Spread<'a> {
                     .product();
                 1.0 - none?
             }
-            Node::And(list) => list.iter().map(|one| self.share(one)).product::<Option<f64>>()?,
+            Node::And(list) => {
+                let mut shares = list
+                    .iter()
+                    .map(|one| self.share(one))
+                    .collect::<Option<Vec<f64>>>()?;
+                together(&mut shares)
+            }
             _ => return None,
         };
         Some(share.clamp(0.0, 1.0))
@@ -111,67 +137,124 @@ impl<'a> Spread<'a> {
 
     fn column(&self, e: &Expr) -> Option<Known<'_>> {
         let Node::Column(slot) = e.node else { return None };
-        let column = self.def.columns.get(slot.checked_sub(self.base)?)?;
-        Some(Known {
-            histogram: &self.def.histogram(&column.name)?.histogram,
-            ty: &column.ty,
-        })
+        let at = slot.checked_sub(self.base)?;
+        let column = self.def.columns.get(at)?;
+        let histogram = self.def.histogram(&column.name).filter(|_| self.sample.is_some());
+        let source = match histogram {
+            Some(made) => Source::Histogram(&made.histogram),
+            None => Source::Statistics(self.statistics?.column(self.def, at)?),
+        };
+        let ty = &column.ty;
+        Some(Known { source, ty })
     }
 
     /// The share of rows whose column compares so with a value.
     fn compared(&self, op: CmpOp, kind: CmpKind, column: &Expr, value: &Expr) -> Option<f64> {
         let known = self.column(column)?;
-        let Known { histogram, ty } = known;
-        if !value.columns().is_empty() || has_subquery(value) {
+        // What is equal to a column of another table is a matter of both.
+        if value.columns().iter().any(|slot| *slot < OUTER) {
             return None;
         }
-        let below = |value: &Value, inclusive| histogram.below(value, inclusive, ty).ok();
-        let equal = |value: &Value| histogram.equal(value, ty).ok();
+        let is_fixed = value.columns().is_empty() && !has_subquery(value);
+        let given = self.sample.filter(|_| is_fixed);
+        let given = given.and_then(|sample| value.eval(sample).ok());
+        let Some(given) = given else {
+            return match op {
+                CmpOp::Eq => known.equal_to_any(),
+                CmpOp::Ne => Some(known.filled() - known.equal_to_any()?),
+                _ => None,
+            };
+        };
+        let ty = known.ty;
         let filled = known.filled();
-        self.on_literals.set(true);
-        match (op, self.place(value, kind, ty)?) {
-            (CmpOp::NullSafeEq, Place::Nowhere) => Some(histogram.nulls()),
+        if matches!(known.source, Source::Histogram(_)) {
+            self.on_literals.set(true);
+        }
+        match (op, self.place(&given, kind, ty)?) {
+            (CmpOp::NullSafeEq, Place::Nowhere) => Some(known.nulls()),
             (_, Place::Nowhere) => Some(0.0),
-            (CmpOp::Eq | CmpOp::NullSafeEq, Place::At(value)) => equal(&value),
-            (CmpOp::Ne, Place::At(value)) => Some(filled - equal(&value)?),
+            (CmpOp::Eq | CmpOp::NullSafeEq, Place::At(value)) => known.equal(&value),
+            (CmpOp::Ne, Place::At(value)) => Some(filled - known.equal(&value)?),
             // Members are in order of their numbers, and compare as texts.
             (_, Place::At(_)) if ty.is_member() => None,
-            (CmpOp::Lt, Place::At(value)) => below(&value, false),
-            (CmpOp::Le, Place::At(value)) => below(&value, true),
-            (CmpOp::Gt, Place::At(value)) => Some(filled - below(&value, true)?),
-            (CmpOp::Ge, Place::At(value)) => Some(filled - below(&value, false)?),
+            (CmpOp::Lt, Place::At(value)) => known.below(&value, false),
+            (CmpOp::Le, Place::At(value)) => known.below(&value, true),
+            (CmpOp::Gt, Place::At(value)) => Some(filled - known.below(&value, true)?),
+            (CmpOp::Ge, Place::At(value)) => Some(filled - known.below(&value, false)?),
             (CmpOp::Eq | CmpOp::NullSafeEq, Place::Behind(_)) => Some(0.0),
             (CmpOp::Ne, Place::Behind(_)) => Some(filled),
             (CmpOp::Lt | CmpOp::Le, Place::Behind(None)) => Some(0.0),
             (CmpOp::Gt | CmpOp::Ge, Place::Behind(None)) => Some(filled),
-            (CmpOp::Lt | CmpOp::Le, Place::Behind(Some(value))) => below(&value, true),
-            (CmpOp::Gt | CmpOp::Ge, Place::Behind(Some(value))) => Some(filled - below(&value, true)?),
+            (CmpOp::Lt | CmpOp::Le, Place::Behind(Some(value))) => known.below(&value, true),
+            (CmpOp::Gt | CmpOp::Ge, Place::Behind(Some(value))) => Some(filled - known.below(&value, true)?),
         }
     }
 
-    fn place(&self, value: &Expr, kind: CmpKind, ty: &SqlType) -> Option<Place> {
-        let value = value.eval(self.sample).ok()?;
+    fn place(&self, value: &Val, kind: CmpKind, ty: &SqlType) -> Option<Place> {
+        let sample = self.sample?;
         if value.is_null() {
             return Some(Place::Nowhere);
         }
-        Some(match bound_of(&value, kind, ty, self.sample) {
-            KeyBound::Exact(value) => Place::At(self.as_sampled(&value, ty)),
-            KeyBound::Between(before) => Place::Behind(before.map(|value| self.as_sampled(&value, ty))),
+        let as_sampled = |value: Value| as_sampled(&value, ty, sample);
+        Some(match bound_of(value, kind, ty, sample) {
+            KeyBound::Exact(value) => Place::At(as_sampled(value)),
+            KeyBound::Between(before) => Place::Behind(before.map(as_sampled)),
             KeyBound::Unusable => return None,
         })
     }
+}
 
-    /// A value of the column as the histogram has it, which knows TIMESTAMPs in UTC.
-    fn as_sampled(&self, value: &Value, ty: &SqlType) -> Value {
-        let mut room: Scratch = [0; 32];
-        let datum = ty.store(value, self.sample.env.time_zone, &mut room);
-        ty.load(datum, &TimeZone::UTC).into_owned()
-    }
+/// A value of a column as it was when it was sampled, when TIMESTAMPs were in UTC.
+fn as_sampled(value: &Value, ty: &SqlType, sample: &EvalCtx) -> Value {
+    let mut room: Scratch = [0; 32];
+    let datum = ty.store(value, sample.env.time_zone, &mut room);
+    ty.load(datum, &TimeZone::UTC).into_owned()
 }
 
 impl Known<'_> {
+    /// The share of rows that are NULL.
+    fn nulls(&self) -> f64 {
+        match self.source {
+            Source::Histogram(histogram) => histogram.nulls(),
+            Source::Statistics(column) => column.nulls(),
+        }
+    }
+
     /// The share of rows that are not NULL.
     fn filled(&self) -> f64 {
-        1.0 - self.histogram.nulls()
+        1.0 - self.nulls()
     }
+
+    /// The share of rows with a value of which nothing is known.
+    fn equal_to_any(&self) -> Option<f64> {
+        match self.source {
+            Source::Histogram(_) => None,
+            Source::Statistics(column) => column.equal_to_any(),
+        }
+    }
+
+    /// The share of rows with this value.
+    fn equal(&self, value: &Value) -> Option<f64> {
+        match self.source {
+            Source::Histogram(histogram) => histogram.equal(value, self.ty).ok(),
+            Source::Statistics(column) => column.equal(value),
+        }
+    }
+
+    /// The share of rows with lesser values, or, if `inclusive`, this one.
+    fn below(&self, value: &Value, inclusive: bool) -> Option<f64> {
+        match self.source {
+            Source::Histogram(histogram) => histogram.below(value, inclusive, self.ty).ok(),
+            Source::Statistics(column) => column.below(value, inclusive),
+        }
+    }
+}
+
+/// The share of rows for which all of some conditions on a table are true, from the share of each. The columns of a table seldom have
+/// nothing to do with each other, so the second most selective counts by its root, the third by its fourth root, the fourth by its
+/// eighth, and others do not count.
+pub(super) fn together(shares: &mut [f64]) -> f64 {
+    shares.sort_by(f64::total_cmp);
+    let weighted = shares.iter().zip([1.0, 0.5, 0.25, 0.125]);
+    weighted.map(|(share, weight)| share.powf(weight)).product()
 }

@@ -11,6 +11,7 @@ mod kept_plans;
 mod online;
 mod plans;
 mod shapes;
+mod statistics;
 mod temporary;
 mod transaction_events;
 mod work;

@@ -1,5 +1,6 @@
 //! CREATE TABLE, and what a table is made of: columns, keys, constraints, options.
 
+use super::TokenKind;
 use super::ast::*;
 use super::lexer::{Op, syntax_error};
 use super::parser::Parser;
@@ -464,6 +465,41 @@ impl Parser<'_> {
         }
     }
 
+    /// `[=] {0 | 1 | DEFAULT}`
+    fn on_off_or_default(&mut self) -> Result<Option<bool>> {
+        self.accept_op(Op::Eq);
+        if self.accept("DEFAULT") {
+            return Ok(None);
+        }
+        let text = self.text(self.token());
+        match self.token().kind {
+            TokenKind::Int if text == b"0" || text == b"1" => {
+                let is_on = text == b"1";
+                self.advance();
+                Ok(Some(is_on))
+            }
+            _ => self.error(),
+        }
+    }
+
+    fn sample_pages(&mut self) -> Result<u16> {
+        let token = self.token();
+        let pages = self.number()?;
+        match u16::try_from(pages) {
+            Ok(pages) if pages > 0 => Ok(pages),
+            _ => {
+                let before = &self.sql[..token.start as usize];
+                let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+                Err(SqlError::new(
+                    er::PARSE_ERROR,
+                    format!(
+                        "The valid range for stats_sample_pages is [1, 65535]. Error near '{pages}' at line {line}"
+                    ),
+                ))
+            }
+        }
+    }
+
     fn table_option(&mut self, options: &mut TableOptions) -> Result<bool> {
         const OTHERS: &[&str] = &[
             "MAX_ROWS",
@@ -473,9 +509,6 @@ impl Parser<'_> {
             "DELAY_KEY_WRITE",
             "KEY_BLOCK_SIZE",
             "PACK_KEYS",
-            "STATS_AUTO_RECALC",
-            "STATS_PERSISTENT",
-            "STATS_SAMPLE_PAGES",
             "INSERT_METHOD",
             "COMPRESSION",
             "ENCRYPTION",
@@ -498,6 +531,16 @@ impl Parser<'_> {
         } else if self.accept("ROW_FORMAT") {
             self.accept_op(Op::Eq);
             options.row_format = Some(self.any_name()?.to_ascii_uppercase());
+        } else if self.accept("STATS_PERSISTENT") {
+            options.stats_persistent = Some(self.on_off_or_default()?);
+        } else if self.accept("STATS_AUTO_RECALC") {
+            options.stats_auto_recalc = Some(self.on_off_or_default()?);
+        } else if self.accept("STATS_SAMPLE_PAGES") {
+            self.accept_op(Op::Eq);
+            options.stats_sample_pages = Some(match self.accept("DEFAULT") {
+                true => None,
+                false => Some(self.sample_pages()?),
+            });
         } else if self.accept_all(&["DATA", "DIRECTORY"]) || self.accept_all(&["INDEX", "DIRECTORY"]) {
             self.accept_op(Op::Eq);
             options

@@ -6,7 +6,8 @@ use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::context::state::clock_micros;
 use crate::dictionary::{
-    ColumnDef, DefinitionChange, ForeignKeyDef, IndexDef, TableDef, TableOptions, names_equal,
+    ColumnDef, DefinitionChange, ForeignKeyDef, IndexDef, StatisticsOptions, TableDef, TableOptions,
+    names_equal,
 };
 use crate::error::{Result, SqlError, er};
 use crate::expr::collation;
@@ -209,6 +210,7 @@ impl DdlContext<'_> {
                 row_format: options.row_format.clone().unwrap_or_default().to_uppercase(),
                 created: now_s(),
                 checks,
+                statistics: of_options(options),
             },
             foreign_keys: keys,
             temporary: false,
@@ -397,4 +399,10 @@ pub(super) fn has_foreign_keys(create: &CreateTable) -> bool {
 
 fn foreign_keys(create: &CreateTable) -> impl Iterator<Item = &ast::ForeignKey> {
     placed_foreign_keys(create).map(|(_, key)| key)
+}
+
+fn of_options(given: &ast::TableOptions) -> StatisticsOptions {
+    let mut statistics = StatisticsOptions::default();
+    statistics.take(given);
+    statistics
 }

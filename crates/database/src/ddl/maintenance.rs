@@ -7,7 +7,7 @@ use crate::accounts::Privileges;
 use crate::context::answer::{Answer, ResultRows, text};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
-use crate::monitor::refresh::sample_size;
+use crate::monitor::refresh::{is_persistent, sample_size};
 use crate::parse::ast::{MaintenanceKind, ObjectName};
 use crate::statistics;
 use crate::types::{Val, Value};
@@ -129,12 +129,12 @@ impl DdlContext<'_> {
         }
         let database = &self.state.database;
         let stored = database.engine().table(table.id)?;
-        let (size, is_stored) = sample_size(database);
+        let size = sample_size(database, table);
         let found = statistics::gather(table, size, &mut |f| match self.state.process.is_interrupted() {
             true => Err(SqlError::interrupted()),
             false => f(&stored),
         })?;
-        let is_stored = is_stored && !table.temporary;
+        let is_stored = is_persistent(database, table);
         let found = database.statistics.put(database.engine(), found, is_stored)?;
         statistics::announce(&stored, table, &found);
         Ok(())

@@ -133,6 +133,7 @@ fn view_table(state: &SessionState, (schema, name): (&str, &str), body: ViewBody
             row_format: String::new(),
             created: now_s(),
             checks: Vec::new(),
+            statistics: Default::default(),
         },
         foreign_keys: Vec::new(),
         temporary: false,

@@ -11,12 +11,13 @@
 //! | 3 | views |
 //! | 4 | generated columns: for each, its position, flags (1 STORED, 2 functional key part) and expression |
 //! | 5 | the type of a column may be an array's (8 of its flags): a part of a multi-valued index |
+//! | 6 | what the table says of its statistics: for each option 0 if nothing is said, else what is said and 1 |
 //!
 //! The flag of an index that USING BTREE was written (8) has no version: it came with a version of the whole format.
 
 use super::table::{
     CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedColumn, IndexDef, IndexPart,
-    ReferentialAction, SchemaDef, TableDef, TableOptions, ViewDef,
+    ReferentialAction, SchemaDef, StatisticsOptions, TableDef, TableOptions, ViewDef,
 };
 use crate::error::{Result, SqlError};
 use crate::mdl::Locks;
@@ -29,6 +30,7 @@ const VERSION_FOREIGN_KEYS: u8 = 2;
 const VERSION_VIEWS: u8 = 3;
 const VERSION_GENERATED: u8 = 4;
 const VERSION_ARRAYS: u8 = 5;
+const VERSION_STATISTICS: u8 = 6;
 
 #[derive(Default)]
 pub struct Writer(pub Vec<u8>);
@@ -322,6 +324,7 @@ pub fn encode_table(table: &TableDef) -> Vec<u8> {
     let mut w = Writer::default();
     let version = match &table.view {
         Some(_) => VERSION_VIEWS,
+        None if table.options.statistics != StatisticsOptions::default() => VERSION_STATISTICS,
         None if table.columns.iter().any(|column| column.ty.array) => VERSION_ARRAYS,
         None if table.has_generated() => VERSION_GENERATED,
         None if !table.foreign_keys.is_empty() => VERSION_FOREIGN_KEYS,
@@ -383,6 +386,13 @@ pub fn encode_table(table: &TableDef) -> Vec<u8> {
     }
     if version >= VERSION_GENERATED {
         encode_generated(&mut w, &table.columns);
+    }
+    if version >= VERSION_STATISTICS {
+        let said = options.statistics;
+        let switches = [said.persistent, said.auto_recalc].map(|switch| switch.map(u64::from));
+        for option in switches.into_iter().chain([said.sample_pages.map(u64::from)]) {
+            w.u64(option.map_or(0, |said| said + 1));
+        }
     }
     if let Some(view) = &table.view {
         encode_view(&mut w, view);
@@ -546,7 +556,7 @@ fn decode_index(r: &mut Reader, columns: usize) -> Result<IndexDef> {
 pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks: &Locks) -> Result<TableDef> {
     let what = format!("{schema}.{name}");
     let mut r = Reader::new(bytes, &what);
-    let written = self::version(&mut r, VERSION_ARRAYS)?;
+    let written = self::version(&mut r, VERSION_STATISTICS)?;
     let id = TableId(r.u64()?);
     let mut columns = r.list(|r| {
         let name = r.str()?;
@@ -572,7 +582,7 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
         })
     })?;
     let indexes = r.list(|r| decode_index(r, columns.len()))?;
-    let options = TableOptions {
+    let mut options = TableOptions {
         collation: r.collation()?,
         comment: r.str()?,
         row_format: r.str()?,
@@ -584,6 +594,7 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
                 enforced: r.bool()?,
             })
         })?,
+        statistics: StatisticsOptions::default(),
     };
     let foreign_keys = match written {
         VERSION => Vec::new(),
@@ -591,6 +602,14 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
     };
     if written >= VERSION_GENERATED {
         decode_generated(&mut r, &mut columns)?;
+    }
+    if written >= VERSION_STATISTICS {
+        let [persistent, auto_recalc, pages] = [r.u64()?, r.u64()?, r.u64()?].map(|said| said.checked_sub(1));
+        options.statistics = StatisticsOptions {
+            persistent: persistent.map(|said| said != 0),
+            auto_recalc: auto_recalc.map(|said| said != 0),
+            sample_pages: pages.and_then(|pages| u16::try_from(pages).ok()),
+        };
     }
     let view = match written {
         VERSION_VIEWS => Some(decode_view(&mut r)?.into()),
@@ -681,6 +700,7 @@ mod tests {
                     expression: "(`c0` > 0)".to_owned(),
                     enforced: true,
                 }],
+                statistics: StatisticsOptions::default(),
             },
             foreign_keys: Vec::new(),
             temporary: false,
@@ -720,6 +740,12 @@ mod tests {
         }
         table.columns[3].ty = SqlType::bigint_unsigned().array();
         survives(&table, VERSION_ARRAYS);
+        table.options.statistics = StatisticsOptions {
+            persistent: Some(false),
+            auto_recalc: None,
+            sample_pages: Some(65_535),
+        };
+        survives(&table, VERSION_STATISTICS);
         table.columns[3].generated = None;
         table.view = Some(Arc::new(ViewDef {
             text: "select 1 AS `1`".to_owned(),

@@ -15,7 +15,7 @@ pub mod virtual_tables;
 pub use crate::expr::names_equal;
 pub use table::{
     CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedColumn, IndexDef, IndexPart, KEY_PARTS_MAX,
-    ReferentialAction, SchemaDef, TableDef, TableOptions, ViewDef,
+    ReferentialAction, SchemaDef, StatisticsOptions, TableDef, TableOptions, ViewDef,
 };
 pub use temporary::TemporaryTables;
 

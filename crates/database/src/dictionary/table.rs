@@ -208,6 +208,28 @@ pub struct TableOptions {
     pub created: u64,
     /// CHECK constraints, in the order of their definition.
     pub checks: Vec<CheckDef>,
+    /// How its statistics are gathered and kept.
+    pub statistics: StatisticsOptions,
+}
+
+/// What a table says of its statistics; `None`: what the server's variables say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatisticsOptions {
+    /// STATS_PERSISTENT: they outlive a restart.
+    pub persistent: Option<bool>,
+    /// STATS_AUTO_RECALC: they are gathered again when rows have changed.
+    pub auto_recalc: Option<bool>,
+    /// STATS_SAMPLE_PAGES
+    pub sample_pages: Option<u16>,
+}
+
+impl StatisticsOptions {
+    /// Takes what a statement says in place of what was said.
+    pub fn take(&mut self, given: &crate::parse::ast::TableOptions) {
+        self.persistent = given.stats_persistent.unwrap_or(self.persistent);
+        self.auto_recalc = given.stats_auto_recalc.unwrap_or(self.auto_recalc);
+        self.sample_pages = given.stats_sample_pages.unwrap_or(self.sample_pages);
+    }
 }
 
 /// A CHECK constraint.

@@ -8,6 +8,7 @@ use super::rows::string;
 use crate::context::SessionState;
 use crate::dictionary::{IndexDef, TableDef};
 use crate::error::Result;
+use crate::monitor::refresh::is_persistent;
 use crate::show::objects::at_time;
 use crate::statistics::{IndexStatistics, TableStatistics, key_columns};
 use crate::types::Value;
@@ -25,7 +26,8 @@ struct Shown {
 
 fn shown(state: &SessionState) -> impl Iterator<Item = Shown> {
     let database = &state.database;
-    base_tables(state).filter_map(move |def| {
+    let persistent = base_tables(state).filter(move |def| is_persistent(database, def));
+    persistent.filter_map(move |def| {
         Some(Shown {
             stored: database.engine().table(def.id).ok()?,
             known: database.statistics.of(def.id),

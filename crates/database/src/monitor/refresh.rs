@@ -35,15 +35,25 @@ pub fn start(database: &Arc<Database>) {
     }
 }
 
-/// How much of a table is looked at, and whether what is found outlives a restart.
-pub fn sample_size(database: &Database) -> (SampleSize, bool) {
-    let is_stored = database.globals().by_name("innodb_stats_persistent");
-    let is_stored = is_stored.is_some_and(|setting| setting.as_bool());
-    let pages = match is_stored {
+/// Whether what is known of a table outlives a restart.
+pub fn is_persistent(database: &Database, def: &TableDef) -> bool {
+    let said = def.options.statistics.persistent;
+    said.unwrap_or_else(|| is_on(database, "innodb_stats_persistent")) && !def.temporary
+}
+
+/// How much of a table is looked at.
+pub fn sample_size(database: &Database, def: &TableDef) -> SampleSize {
+    let pages = match is_persistent(database, def) {
         true => "innodb_stats_persistent_sample_pages",
         false => "innodb_stats_transient_sample_pages",
     };
-    (SampleSize::of_pages(database.variable_u64(pages)), is_stored)
+    let said = def.options.statistics.sample_pages.map(u64::from);
+    SampleSize::of_pages(said.unwrap_or_else(|| database.variable_u64(pages)))
+}
+
+fn is_on(database: &Database, variable: &str) -> bool {
+    let setting = database.globals().by_name(variable);
+    setting.is_some_and(|setting| setting.as_bool())
 }
 
 fn run(database: &Weak<Database>, signal: &Signal) {
@@ -99,8 +109,11 @@ impl Counts {
         if let Err(error) = database.statistics.retain(engine, &there) {
             log::warn!("statistics of dropped tables stay: {}", error.message);
         }
-        let recalc = database.globals().by_name("innodb_stats_auto_recalc");
-        let is_wanted = recalc.is_some_and(|setting| setting.as_bool());
+        let is_wanted = |id: TableId| {
+            let def = database.dictionary().table_by_id(id)?;
+            let said = def.options.statistics.auto_recalc;
+            Some(said.unwrap_or_else(|| is_on(database, "innodb_stats_auto_recalc")))
+        };
         let mut due = Vec::new();
         for id in ids {
             let Ok(table) = engine.table(id) else { continue };
@@ -111,7 +124,7 @@ impl Counts {
                 None => count.changes as f64 > CHANGES_MIN || table.estimate_rows() as f64 > CHANGES_MIN,
                 Some(known) => count.changes as f64 > (1000.0 * known.rows).sqrt().max(CHANGES_MIN),
             };
-            if is_due && is_wanted {
+            if is_due && is_wanted(id) == Some(true) {
                 due.push(id);
             }
         }
@@ -157,7 +170,7 @@ fn refresh(database: &Weak<Database>, signal: &Signal, id: TableId) -> Result<()
         let def = open.dictionary().table_by_id(id);
         // A temporary table, or one that is not finished.
         let def = def.ok_or_else(|| SqlError::unknown("it has no name"))?;
-        let (size, is_stored) = sample_size(&open);
+        let (size, is_stored) = (sample_size(&open, &def), is_persistent(&open, &def));
         let work = Work {
             database,
             signal,

@@ -101,6 +101,9 @@ pub fn table_text(state: &SessionState, table: &TableDef) -> String {
     if collation != collation.charset().default_collation() || collation == Collation::DEFAULT {
         let _ = write!(out, " COLLATE={}", collation.name());
     }
+    for (name, value) in statistics_options(table) {
+        let _ = write!(out, " {}={value}", name.to_uppercase());
+    }
     if !options.row_format.is_empty() && options.row_format != "DEFAULT" {
         let _ = write!(out, " ROW_FORMAT={}", options.row_format);
     }
@@ -108,6 +111,19 @@ pub fn table_text(state: &SessionState, table: &TableDef) -> String {
         let _ = write!(out, " COMMENT={}", quoted(&options.comment));
     }
     out
+}
+
+/// What a table says of its statistics, by the names of the options.
+pub fn statistics_options(table: &TableDef) -> impl DoubleEndedIterator<Item = (&'static str, u16)> {
+    let said = table.options.statistics;
+    let options = [
+        ("stats_persistent", said.persistent.map(u16::from)),
+        ("stats_auto_recalc", said.auto_recalc.map(u16::from)),
+        ("stats_sample_pages", said.sample_pages),
+    ];
+    options
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
 }
 
 /// `CONSTRAINT name FOREIGN KEY …`, as SHOW CREATE TABLE and errors write it.

@@ -5,7 +5,7 @@ use super::create;
 use crate::dictionary::codec::{decode_schema, decode_table, encode_schema, encode_table};
 use crate::dictionary::{
     CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedColumn, IndexDef, IndexPart,
-    ReferentialAction, SchemaDef, TableDef, TableOptions, ViewDef,
+    ReferentialAction, SchemaDef, StatisticsOptions, TableDef, TableOptions, ViewDef,
 };
 use crate::mdl::Locks;
 use crate::parse::ast::{CheckOption, ViewAlgorithm};
@@ -91,6 +91,11 @@ fn table(locks: &Locks) -> TableDef {
             collation: Collation::LATIN1_SWEDISH_CI,
             comment: "c".to_owned(),
             row_format: String::new(),
+            statistics: StatisticsOptions {
+                persistent: Some(true),
+                auto_recalc: Some(false),
+                sample_pages: Some(7),
+            },
             created: 1,
             checks: vec![CheckDef {
                 name: "t_chk_1".to_owned(),

@@ -1,6 +1,6 @@
 //! SHOW for databases, tables, columns and indexes.
 
-use super::create::{escaped, extra, next_auto_increment, plain_default, visible_table};
+use super::create::{escaped, extra, next_auto_increment, plain_default, statistics_options, visible_table};
 use super::{optional, string};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
@@ -237,10 +237,13 @@ pub fn row_format(table: &TableDef) -> String {
 }
 
 fn create_options(table: &TableDef) -> String {
-    match table.options.row_format.as_str() {
-        "" | "DEFAULT" => String::new(),
-        format => format!("row_format={format}"),
-    }
+    let format = match table.options.row_format.as_str() {
+        "" | "DEFAULT" => None,
+        format => Some(format!("row_format={format}")),
+    };
+    let statistics = statistics_options(table).rev();
+    let statistics = statistics.map(|(name, value)| format!("{name}={value}"));
+    format.into_iter().chain(statistics).collect::<Vec<_>>().join(" ")
 }
 
 pub fn column_headings(full: bool) -> ResultRows {

@@ -146,8 +146,11 @@ fn of_index(
         leaves = table.estimate_leaves(number);
         Ok(())
     })?;
-    // All that tells entries apart tells all rows apart.
-    if let Some(whole) = per_key.last_mut() {
+    // All that tells entries apart tells all rows apart, but for NULLs in a unique index.
+    if let Some(whole) = per_key
+        .last_mut()
+        .filter(|_| index.is_none_or(|index| !index.unique))
+    {
         *whole = 1.0;
     }
     let distinct = per_key.into_iter().map(|rows_of_key| rows / rows_of_key.max(1.0));

@@ -193,7 +193,13 @@ pub struct TableOptions {
     pub comment: Option<String>,
     /// `ROW_FORMAT`, upper-cased; `None`: not written.
     pub row_format: Option<String>,
-    /// Accepted and ignored: MAX_ROWS, STATS_PERSISTENT, KEY_BLOCK_SIZE, … as (NAME, value).
+    /// STATS_PERSISTENT; `Some(None)` is DEFAULT, and so with the next two.
+    pub stats_persistent: Option<Option<bool>>,
+    /// STATS_AUTO_RECALC
+    pub stats_auto_recalc: Option<Option<bool>>,
+    /// STATS_SAMPLE_PAGES
+    pub stats_sample_pages: Option<Option<u16>>,
+    /// Accepted and ignored: MAX_ROWS, KEY_BLOCK_SIZE, … as (NAME, value).
     pub others: Vec<(String, String)>,
 }
 

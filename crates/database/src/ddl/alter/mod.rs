@@ -309,6 +309,7 @@ impl DdlContext<'_> {
         if let Some(format) = &options.row_format {
             draft.options.row_format = format.to_uppercase();
         }
+        draft.options.statistics.take(options);
         draft.auto_increment = options.auto_increment.or(draft.auto_increment);
         Ok(())
     }

@@ -142,6 +142,7 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
             row_format: String::new(),
             created: 0,
             checks: Vec::new(),
+            statistics: Default::default(),
         },
         foreign_keys: Vec::new(),
         temporary: false,

@@ -6,6 +6,7 @@ use super::range::Span;
 use super::{Index, KeyRange, Table};
 use crate::error::Result;
 use crate::ids::{IndexNo, PAGE_SIZE};
+use crate::schema::KeyPart;
 use crate::tree::{LeafSample, Node};
 
 /// Leaves that a sample looks at.
@@ -265,7 +266,10 @@ impl Table {
     pub fn records_per_prefix(&self, index: IndexNo, sample: &PrefixSample) -> Result<Vec<f64>> {
         self.check_index(index)?;
         let tree = &self.indexes[index].tree;
+        // A unique index has several entries with NULLs.
+        let is_nullable = |part: &KeyPart| self.schema.columns[part.column].nullable;
         let unique = self.schema.index(index).filter(|i| i.unique);
+        let unique = unique.filter(|i| !i.parts.iter().any(is_nullable));
         let rows = |(parts, prefix): &(usize, KeySample)| match unique {
             Some(unique) if *parts >= unique.parts.len() => Ok(1.0),
             _ => prefix.rows(sample.leaves.is_whole(), || Ok(tree.estimate_all()?)),

@@ -14,7 +14,7 @@ DDL_WITHIN_S = 2.0
 
 
 def expected(cursor, condition: str) -> float:
-    cursor.execute(f"EXPLAIN SELECT * FROM sales WHERE {condition}")
+    cursor.execute(f"EXPLAIN FORMAT=TRADITIONAL SELECT * FROM sales WHERE {condition}")
     row = cursor.fetchone()
     return float(row[9]) * float(row[10]) / 100
 

@@ -206,7 +206,7 @@ impl<'q> Table<'q> {
             path: &scan.path,
             first,
             rows,
-            filtered: (scan.rows_out / rows * 100.0).clamp(1.0, 100.0),
+            filtered: (scan.rows_out / rows * 100.0).clamp(0.01, 100.0),
             extra,
         });
     }

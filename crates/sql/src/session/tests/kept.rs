@@ -6,7 +6,7 @@ use tidemark_engine::Engine;
 
 impl World {
     /// The process ends, and the operating system keeps what it has written.
-    fn crash(&mut self) {
+    pub(super) fn crash(&mut self) {
         let disk = self.disk.take().expect("a simulated disk");
         self.database = None;
         self.disk = Some(disk.kill());

@@ -1,6 +1,7 @@
 //! Statistics of tables, as far as golden scripts do not reach: restarts, crashes, and tables that go.
 
 use super::{World, ok};
+use tidemark_engine::disk::sim::SimDisk;
 
 const FILL: &str = "CREATE TABLE d.t (id INT PRIMARY KEY, k INT, plain INT, word VARCHAR(20), big TEXT, KEY (k)); \
      SET cte_max_recursion_depth = 100000; \
@@ -48,7 +49,7 @@ fn check(s: &mut super::Session) {
 
 #[test]
 fn statistics_survive_restarts_and_crashes() {
-    let mut world = World::new("statistics");
+    let mut world = World::at("statistics", Some(SimDisk::new(1)));
     let mut s = world.root();
     ok(
         &mut s,

@@ -55,6 +55,7 @@ pub mod past;
 mod query;
 mod rewrite;
 pub mod rollup;
+mod shares;
 mod sizes;
 pub mod skip;
 mod spread;

@@ -26,6 +26,8 @@ const ANALYSED: i64 = 1 << 40;
 /// What leaves of an index, in order, tell of how often a value changes from one entry to the next.
 #[derive(Default)]
 struct KeySample {
+    /// All entries of a leaf are looked at, however often the value changes.
+    is_thorough: bool,
     /// Entries of these leaves, and how many of them were looked at.
     entries: usize,
     looked_at: usize,
@@ -81,7 +83,7 @@ impl KeySample {
                 }
             }
             value = Some(found);
-            if changes >= CHANGES_ENOUGH && self.looked_at > LOOKED_AT_MIN {
+            if !self.is_thorough && changes >= CHANGES_ENOUGH && self.looked_at > LOOKED_AT_MIN {
                 is_cut = true;
                 break;
             }
@@ -146,7 +148,11 @@ impl PrefixSample {
     /// Of an index's first parts, so many of them each, by up to so many leaves. Behind the parts of a secondary index are those of
     /// the clustered one.
     pub fn new(parts: impl IntoIterator<Item = usize>, leaves: usize) -> PrefixSample {
-        let prefixes = parts.into_iter().map(|parts| (parts, KeySample::default()));
+        let sample = || KeySample {
+            is_thorough: true,
+            ..KeySample::default()
+        };
+        let prefixes = parts.into_iter().map(|parts| (parts, sample()));
         PrefixSample {
             leaves: LeafSample::in_order(leaves),
             prefixes: prefixes.collect(),

@@ -26,7 +26,7 @@ use crate::statements::accounts::Accounts as StatementAccounts;
 use crate::statements::errors::Errors;
 use crate::statements::long::LongHistory;
 use crate::statements::setup::{Setup, Watched};
-use crate::statistics::Statistics;
+use crate::statistics::{Statistics, TableStatistics};
 use crate::types::collation::SqlCollator;
 use crate::variables::{Globals, Setting, find, persist};
 use parking_lot::Mutex;
@@ -38,7 +38,7 @@ use std::time::{Duration, SystemTime};
 use tidemark_engine::disk::Disk;
 use tidemark_engine::disk::real::RealDisk;
 use tidemark_engine::waits::{self, Wait, WaitSum};
-use tidemark_engine::{Collator, Config, Damage, Engine, Tick};
+use tidemark_engine::{Collator, Config, Damage, Engine, TableId, Tick};
 
 /// Reads the settings of TLS anew: see [`Database::on_reload_tls`].
 type ReloadTls = Box<dyn Fn(&Database, bool) -> std::result::Result<(), String> + Send>;
@@ -326,6 +326,11 @@ impl Database {
     /// Names and definitions.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
+    }
+
+    /// What is known of the rows of a table.
+    pub fn statistics_of(&self, table: TableId) -> Option<Arc<TableStatistics>> {
+        self.statistics.of(&self.engine, table)
     }
 
     /// The server's system variables.

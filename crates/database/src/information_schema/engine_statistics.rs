@@ -30,7 +30,7 @@ fn shown(state: &SessionState) -> impl Iterator<Item = Shown> {
     persistent.filter_map(move |def| {
         Some(Shown {
             stored: database.engine().table(def.id).ok()?,
-            known: database.statistics.of(def.id),
+            known: database.statistics_of(def.id),
             def,
         })
     })

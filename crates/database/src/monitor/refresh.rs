@@ -106,7 +106,7 @@ impl Counts {
         let ids = engine.table_ids();
         let there: HashSet<TableId> = ids.iter().copied().collect();
         self.0.retain(|id, _| there.contains(id));
-        if let Err(error) = database.statistics.retain(engine, &there) {
+        if let Err(error) = database.statistics.forget_dropped(engine) {
             log::warn!("statistics of dropped tables stay: {}", error.message);
         }
         let is_wanted = |id: TableId| {
@@ -119,10 +119,10 @@ impl Counts {
             let Ok(table) = engine.table(id) else { continue };
             let count = self.0.entry(id).or_default();
             count.add(&table);
-            let known = database.statistics.of(id);
+            let known = database.statistics.rows(id);
             let is_due = match known {
                 None => count.changes as f64 > CHANGES_MIN || table.estimate_rows() as f64 > CHANGES_MIN,
-                Some(known) => count.changes as f64 > (1000.0 * known.rows).sqrt().max(CHANGES_MIN),
+                Some(rows) => count.changes as f64 > (1000.0 * rows).sqrt().max(CHANGES_MIN),
             };
             if is_due && is_wanted(id) == Some(true) {
                 due.push(id);

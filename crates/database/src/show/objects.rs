@@ -390,7 +390,7 @@ fn cardinality(state: &SessionState, table: &TableDef, index: &IndexDef, parts: 
     let Ok(stored) = state.database.engine().table(table.id) else {
         return 0;
     };
-    let known = state.database.statistics.of(table.id);
+    let known = state.database.statistics_of(table.id);
     let known = known.as_ref().and_then(|known| known.index(table, Some(index)));
     if let Some(distinct) = known.and_then(|known| known.distinct.get(parts - 1)) {
         return distinct.round() as i64;

@@ -58,6 +58,13 @@ pub(super) fn cut_key(value: &Value, ty: &SqlType) -> Result<Vec<u8>> {
 }
 
 impl ColumnStatistics {
+    /// About how much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let keys = self.common.iter().map(|common| &common.key);
+        let keys = keys.chain(self.ends.iter().map(|end| &end.key));
+        512 + keys.map(|key| 64 + key.len()).sum::<usize>()
+    }
+
     /// The share of NULLs.
     pub fn nulls(&self) -> f64 {
         self.nulls

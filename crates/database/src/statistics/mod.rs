@@ -81,6 +81,28 @@ impl TableStatistics {
         }
     }
 
+    /// About how much memory they take.
+    fn bytes(&self) -> usize {
+        let columns = self.columns.iter().map(ColumnStatistics::bytes);
+        let indexes = self.indexes.iter().map(|index| 256 + 64 * index.columns.len());
+        columns.chain(indexes).sum()
+    }
+
+    /// Of a table without columns and with indexes of so many bytes.
+    #[cfg(test)]
+    fn of_bytes(table: TableId, bytes: usize) -> TableStatistics {
+        let index = IndexStatistics::of(None, vec![String::new(); bytes / 64], Vec::new(), 1);
+        TableStatistics {
+            table,
+            updated_s: 0,
+            rows: 0.0,
+            sampled_leaves: 0,
+            is_whole: false,
+            indexes: vec![index],
+            columns: Vec::new(),
+        }
+    }
+
     /// What is known of a column of the table's definition. `None` also if the column has another type than when it was looked at.
     pub fn column(&self, def: &TableDef, at: usize) -> Option<&ColumnStatistics> {
         let column = def.columns.get(at)?;

@@ -92,9 +92,12 @@ impl Joiner<'_, '_> {
         let FromInput::Stored { def, .. } = &self.input.tables[at].input else {
             return None;
         };
-        let known = &self.planner.state.database.statistics;
+        let database = &self.planner.state.database;
         let mut statistics = self.statistics.borrow_mut();
-        statistics.entry(at).or_insert_with(|| known.of(def.id)).clone()
+        statistics
+            .entry(at)
+            .or_insert_with(|| database.statistics_of(def.id))
+            .clone()
     }
 
     /// How many different values a column has, if an index begins with it, or statistics tell.

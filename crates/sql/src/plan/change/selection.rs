@@ -153,7 +153,7 @@ impl RowSelection {
         let tests = filter.as_ref().map(conjuncts).unwrap_or_default();
         // It locks what it reads: in a small table, the fewest rows.
         let forced = forced || target.table.estimate_rows() < SMALL_TABLE_ROWS;
-        let statistics = hooks.planner.state.database.statistics.of(target.def.id);
+        let statistics = hooks.planner.state.database.statistics_of(target.def.id);
         let request = Request {
             trace: None,
             statistics: statistics.as_deref(),

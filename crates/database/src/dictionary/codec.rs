@@ -746,6 +746,8 @@ mod tests {
             sample_pages: Some(65_535),
         };
         survives(&table, VERSION_STATISTICS);
+        // A view has none.
+        table.options.statistics = StatisticsOptions::default();
         table.columns[3].generated = None;
         table.view = Some(Arc::new(ViewDef {
             text: "select 1 AS `1`".to_owned(),

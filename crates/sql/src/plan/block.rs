@@ -210,9 +210,10 @@ impl<'a> Planner<'a> {
         if !rewriter.is_idle(&finished) {
             let exprs = items.iter_mut().map(|item| &mut item.expr).chain(&mut having);
             let exprs = exprs.chain(order.iter_mut().map(|(e, _)| e));
-            exprs.chain(windows.exprs_mut()).for_each(|e| {
+            for e in exprs.chain(windows.exprs_mut()) {
+                self.rewrite_inside(e, &rewriter);
                 rewriter.rewrite(e);
-            });
+            }
         }
         order.retain(|(e, _)| !e.is_constant());
         // HAVING without groups filters rows.

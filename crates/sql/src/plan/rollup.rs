@@ -10,10 +10,11 @@
 //! Until all clauses are bound it is not known how many aggregates there are, so that this is put into the expressions
 //! afterwards: each part that equals a key becomes the key's slot.
 
-use super::AGGREGATE;
 use super::group::Finished;
+use super::walk::has_subquery;
+use super::{AGGREGATE, Planner};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Expr, Node, build};
+use crate::expr::{Expr, Node, OUTER, build};
 use crate::types::{SqlType, Value};
 
 /// Slots from here on are calls of GROUPING() whose place is not known yet.
@@ -95,8 +96,35 @@ impl Rewriter {
         changed
     }
 
+    /// Puts a key in its place in a query inside, so many queries further inwards; false: the expression is none.
+    fn rewrite_at(&self, e: &mut Expr, depth: usize) -> bool {
+        let is_it = |key: &Expr| !has_subquery(key) && key.same_moved(e, depth * OUTER);
+        let Some(at) = self.keys.iter().position(is_it) else {
+            return false;
+        };
+        let slot = self.first + at + depth * OUTER;
+        *e = build::column(slot, e.ty.clone().with_nullable(true));
+        true
+    }
+
     fn key_of(&self, e: &Expr) -> Option<usize> {
         self.keys.iter().position(|key| key.same_as(e))
+    }
+}
+
+impl Planner<'_> {
+    /// Puts keys in their places in the queries in an expression behind the groups.
+    pub(super) fn rewrite_inside(&mut self, e: &mut Expr, rewriter: &Rewriter) {
+        if rewriter.keys.is_empty() || rewriter.key_of(e).is_some() {
+            return;
+        }
+        if let Node::Subquery { id, .. } = &e.node {
+            self.change_query(*id, 1, &mut |e, depth| rewriter.rewrite_at(e, depth));
+            e.ty.nullable = true;
+        }
+        for child in e.children_mut() {
+            self.rewrite_inside(child, rewriter);
+        }
     }
 }
 

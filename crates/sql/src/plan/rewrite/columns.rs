@@ -9,6 +9,9 @@ use crate::plan::{AGGREGATE, Planner, QueryBody};
 /// A column is handed on with the number of queries between it and the row that is asked about.
 type Change<'c> = &'c mut dyn FnMut(&mut Expr, usize);
 
+/// Like [`Change`], for all expressions: true if what is inside of one is not to be looked at.
+type ChangeAll<'c> = &'c mut dyn FnMut(&mut Expr, usize) -> bool;
+
 /// The slot of the row `depth` queries out that an expression is, if it is a column of one of that row's tables.
 pub(super) fn slot_at(e: &Expr, depth: usize) -> Option<usize> {
     match e.node {
@@ -48,60 +51,75 @@ fn each_slot(e: &mut Expr, change: &mut dyn FnMut(&mut usize)) {
 impl<'a> Planner<'a> {
     /// Changes the columns in all clauses of a block. What is put in their place is not looked at again.
     pub(super) fn change_columns_of_block(&mut self, block: &mut Block<'a>, change: Change) {
-        block.exprs_mut(&mut |e| self.change_columns(e, 0, change));
+        let change: ChangeAll = &mut |e, depth| {
+            let is_column = matches!(e.node, Node::Column(_));
+            if is_column {
+                change(e, depth);
+            }
+            is_column
+        };
+        block.exprs_mut(&mut |e| self.change(e, 0, change));
         for table in &block.tables {
             if let FromInput::Derived { query, lateral: true } = &table.input {
-                self.change_columns_of_query(*query, 1, change);
+                self.change_of_query(*query, 1, change);
             }
         }
     }
 
-    fn change_columns(&mut self, e: &mut Expr, depth: usize, change: Change) {
-        match &e.node {
-            Node::Column(_) => return change(e, depth),
-            Node::Subquery { id, .. } => self.change_columns_of_query(*id, depth + 1, change),
-            _ => {}
+    /// Changes the expressions of a query and of the queries in it, and takes note anew of what each reads of the rows around it.
+    pub(in crate::plan) fn change_query(&mut self, id: usize, depth: usize, change: ChangeAll) {
+        self.change_of_query(id, depth, change);
+        // What is inside of a query has been numbered before it.
+        for id in 0..=id {
+            self.with_query(id, |planner, query| planner.settle_reads(query));
+        }
+    }
+
+    fn change(&mut self, e: &mut Expr, depth: usize, change: ChangeAll) {
+        if change(e, depth) {
+            return;
+        }
+        if let Node::Subquery { id, .. } = &e.node {
+            self.change_of_query(*id, depth + 1, change);
         }
         for child in e.children_mut() {
-            self.change_columns(child, depth, change);
+            self.change(child, depth, change);
         }
     }
 
-    fn change_columns_of_query(&mut self, id: usize, depth: usize, change: Change) {
-        self.with_query(id, |planner, query| {
-            planner.change_columns_within(query, depth, change)
-        });
+    fn change_of_query(&mut self, id: usize, depth: usize, change: ChangeAll) {
+        self.with_query(id, |planner, query| planner.change_within(query, depth, change));
     }
 
-    fn change_columns_within(&mut self, query: &mut Query<'a>, depth: usize, change: Change) {
+    fn change_within(&mut self, query: &mut Query<'a>, depth: usize, change: ChangeAll) {
         let around = query.order.iter_mut().map(|(e, _)| e);
         let around = around.chain(&mut query.limit).chain(&mut query.offset);
-        around.for_each(|e| self.change_columns(e, depth, change));
+        around.for_each(|e| self.change(e, depth, change));
         match &mut query.body {
             QueryBody::Select(block) => {
-                block.exprs_mut(&mut |e| self.change_columns(e, depth, change));
+                block.exprs_mut(&mut |e| self.change(e, depth, change));
                 for table in &block.tables {
                     // One that is not lateral sees what its neighbours see.
                     if let FromInput::Derived { query, lateral } = &table.input {
-                        self.change_columns_of_query(*query, depth + usize::from(*lateral), change);
+                        self.change_of_query(*query, depth + usize::from(*lateral), change);
                     }
                 }
             }
             QueryBody::Set { first, rest } => {
-                self.change_columns_within(first, depth, change);
+                self.change_within(first, depth, change);
                 for branch in rest {
-                    self.change_columns_within(&mut branch.plan, depth, change);
+                    self.change_within(&mut branch.plan, depth, change);
                 }
             }
             QueryBody::Recursive(recursion) => {
-                self.change_columns_within(&mut recursion.seed, depth, change);
+                self.change_within(&mut recursion.seed, depth, change);
                 for step in &mut recursion.steps {
-                    self.change_columns_within(step, depth, change);
+                    self.change_within(step, depth, change);
                 }
             }
             QueryBody::Values(rows) => {
                 let exprs = rows.iter_mut().flatten();
-                exprs.for_each(|e| self.change_columns(e, depth, change));
+                exprs.for_each(|e| self.change(e, depth, change));
             }
         }
     }

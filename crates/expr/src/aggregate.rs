@@ -133,6 +133,21 @@ impl AggFunc {
 }
 
 impl Aggregate {
+    /// Returns true if another has the same value for all rows.
+    pub fn same_as(&self, other: &Aggregate) -> bool {
+        let order = |of: &Aggregate| {
+            of.order_by
+                .iter()
+                .map(|(_, descending)| *descending)
+                .collect::<Vec<_>>()
+        };
+        let inputs = self.inputs().zip(other.inputs());
+        (self.func, self.distinct, &self.separator) == (other.func, other.distinct, &other.separator)
+            && self.args.len() == other.args.len()
+            && order(self) == order(other)
+            && inputs.into_iter().all(|(own, other)| own.same_as(other))
+    }
+
     /// All that it reads of a row.
     pub fn inputs(&self) -> impl Iterator<Item = &Expr> {
         self.args.iter().chain(self.order_by.iter().map(|(e, _)| e))

@@ -254,6 +254,17 @@ impl<'p> Scope<'p> {
         }
     }
 
+    /// Whether a name means an item of a query around, rather than a column.
+    pub fn names_item(&self, name: &ColumnName, clause: &str) -> bool {
+        let mut scopes = std::iter::successors(Some(self), |scope| scope.outer);
+        scopes
+            .find_map(|scope| match scope.locate(name, clause) {
+                Ok(None) => scope.alias(name).map(|_| true),
+                _ => Some(false),
+            })
+            .unwrap_or(false)
+    }
+
     fn alias(&self, name: &ColumnName) -> Option<&ScopeAlias> {
         let mut aliases = self.aliases.iter().filter(|_| name.table.is_none());
         aliases.find(|alias| names_equal(&alias.name, &name.column))

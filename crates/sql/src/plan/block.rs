@@ -135,8 +135,10 @@ impl<'a> Planner<'a> {
         let filter = self.filter(select, from)?;
         let keys = self.group_keys(&select.group_by, &from.scope, &items)?;
         let selects_aggregates = !finished.aggregates.is_empty();
+        // Whether the expression has added aggregates, its subqueries included.
         let mut clause = |planner: &mut Self, e: &ast::Expr, clause, rank| {
             let binder = planner.binder.in_clause(clause);
+            let before = finished.aggregates.len();
             let mut hooks = BlockHooks {
                 planner,
                 aggregates: Some(&mut finished),
@@ -147,25 +149,22 @@ impl<'a> Planner<'a> {
                     rank,
                 },
             };
-            binder.bind(e, &from.scope, &mut hooks)
+            let bound = binder.bind(e, &from.scope, &mut hooks)?;
+            Ok::<_, SqlError>((bound, finished.aggregates.len() > before))
         };
-        let mut having = match &select.having {
+        let (mut having, having_aggregates) = match &select.having {
             Some(having) => {
                 check_having(having, &from.scope, &items, &keys)?;
-                Some(build::condition(clause(
-                    self,
-                    having,
-                    HAVING_CLAUSE,
-                    Rank::AfterKeys,
-                )?))
+                let (bound, adds) = clause(self, having, HAVING_CLAUSE, Rank::AfterKeys)?;
+                (Some(build::condition(bound)), adds)
             }
-            None => None,
+            None => (None, false),
         };
         let mut order = Vec::new();
         let mut first_aggregate = None;
         for item in order_by {
-            let expr = match ordinal(&item.expr) {
-                Some(n) => item_at(&items, n, ORDER_CLAUSE)?.expr.clone(),
+            let (expr, adds) = match ordinal(&item.expr) {
+                Some(n) => (item_at(&items, n, ORDER_CLAUSE)?.expr.clone(), false),
                 None => {
                     let rank = match item.expr {
                         ast::Expr::Column(_) => Rank::First,
@@ -174,7 +173,7 @@ impl<'a> Planner<'a> {
                     clause(self, &item.expr, ORDER_CLAUSE, rank)?
                 }
             };
-            if is_aggregated(&expr) {
+            if adds || is_aggregated(&expr) {
                 first_aggregate.get_or_insert(order.len() + 1);
             }
             order.push((expr, item.descending));
@@ -184,6 +183,7 @@ impl<'a> Planner<'a> {
         if let Some(n) = first_aggregate
             && keys.is_empty()
             && !selects_aggregates
+            && !having_aggregates
             && !having.as_ref().is_some_and(is_aggregated)
         {
             return Err(order_aggregates(n));
@@ -199,8 +199,8 @@ impl<'a> Planner<'a> {
             if grouped {
                 self.check_grouping(&keys, filter.as_ref(), from, &over)?;
             }
-            if select.distinct {
-                self.check_distinct_order(&items, &order, from)?;
+            if select.distinct && !is_distinct_already(&keys, grouped, &items) {
+                self.check_distinct_order(&items, &order, &finished.aggregates, from)?;
             }
         }
         let shown = items.iter_mut().map(|item| &mut item.expr);
@@ -316,6 +316,12 @@ impl<'a> Planner<'a> {
         self.settle_digits(&mut bound, Asked::Exact);
         Ok(bound)
     }
+}
+
+/// Whether DISTINCT does nothing: of the only group, and of groups whose keys are all selected, MySQL leaves it out.
+fn is_distinct_already(keys: &[Expr], grouped: bool, items: &[Item]) -> bool {
+    let is_selected = |key: &Expr| items.iter().any(|item| item.expr.same_as(key));
+    grouped && keys.iter().all(is_selected)
 }
 
 /// Error 1054 for a column that HAVING names by itself, in no aggregate and no subquery, and that is neither selected nor a key.

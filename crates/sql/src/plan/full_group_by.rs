@@ -5,13 +5,13 @@
 //! like others, but may read anything. ORDER BY of SELECT DISTINCT may read what is selected: error 3065 otherwise.
 
 use super::dependence::Dependences;
-use super::from::From;
+use super::from::{From, FromInput};
 use super::group::slot_of;
 use super::items::Item;
 use super::window::Windows;
-use super::{AGGREGATE, Planner};
+use super::{AGGREGATE, Planner, QueryBody, WINDOW};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Expr, Node, Scope, ScopeColumn};
+use crate::expr::{Aggregate, Expr, Node, OUTER, Scope, ScopeColumn};
 use std::collections::HashSet;
 
 /// What is evaluated on groups.
@@ -32,6 +32,8 @@ struct Readable<'r, 'p> {
     scope: &'r Scope<'r>,
     /// There are keys.
     grouped: bool,
+    /// Those of the query, where they count as columns.
+    aggregates: Option<&'r [Aggregate]>,
 }
 
 impl Planner<'_> {
@@ -51,9 +53,10 @@ impl Planner<'_> {
         let readable = Readable {
             planner: self,
             whole: keys.iter().collect(),
-            slots: dependences.closure(keys.iter().filter_map(slot_of)),
+            slots: dependences.closure(keys.iter().filter_map(|key| self.slot_alone(key))),
             scope: &from.scope,
             grouped: !keys.is_empty(),
+            aggregates: None,
         };
         for (n, item) in over.items.iter().enumerate() {
             readable.check(&item.expr, n + 1, "SELECT list")?;
@@ -81,11 +84,12 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Error 3065 where the order of distinct rows reads a column that is not selected.
+    /// Error 3065 where the order of distinct rows reads a column that is not selected, 3066 for such an aggregate.
     pub(super) fn check_distinct_order(
         &self,
         items: &[Item],
         order: &[(Expr, bool)],
+        aggregates: &[Aggregate],
         from: &From,
     ) -> Result<()> {
         let selected = Readable {
@@ -94,9 +98,13 @@ impl Planner<'_> {
             slots: items.iter().filter_map(|item| slot_of(&item.expr)).collect(),
             scope: &from.scope,
             grouped: true,
+            aggregates: Some(aggregates),
         };
         for (n, (e, _)) in order.iter().enumerate() {
             if let Some(slot) = selected.stray(e) {
+                if slot >= AGGREGATE {
+                    return Err(unselected_aggregate(n + 1));
+                }
                 return Err(SqlError::new(
                     er::FIELD_IN_ORDER_NOT_SELECT,
                     format!(
@@ -109,6 +117,42 @@ impl Planner<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Planner<'_> {
+    /// What a subquery without tables selects, which MySQL takes in its place.
+    fn selected_alone(&self, e: &Expr) -> Option<&Expr> {
+        let Node::Subquery { id, .. } = e.node else {
+            return None;
+        };
+        match &self.queries[id].body {
+            QueryBody::Select(block)
+                if block.tables.is_empty()
+                    && block.filter.is_none()
+                    && block.having.is_none()
+                    && !block.is_grouped()
+                    && !block.has_windows()
+                    && !block.limited =>
+            {
+                block.output.first()
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether an expression is a subquery that selects another expression, without tables.
+    fn is_alone(&self, e: &Expr, other: &Expr) -> bool {
+        let selected = self.selected_alone(e);
+        selected.is_some_and(|selected| other.same_moved(selected, OUTER))
+    }
+
+    /// The column that an expression is, or that a subquery without tables selects.
+    fn slot_alone(&self, e: &Expr) -> Option<usize> {
+        match self.selected_alone(e) {
+            Some(selected) => slot_of(selected)?.checked_sub(OUTER).filter(|slot| *slot < OUTER),
+            None => slot_of(e),
+        }
     }
 }
 
@@ -139,29 +183,74 @@ impl Readable<'_, '_> {
 
     /// A column in the expression that may not be read.
     fn stray(&self, e: &Expr) -> Option<usize> {
-        match self.whole.contains(e) && !is_interval(e) {
+        let planner = self.planner;
+        let is_same = |whole: &Expr| {
+            planner.is_alone(e, whole) || planner.is_alone(whole, e) || self.is_same_aggregate(e, whole)
+        };
+        match self.whole.contains(e) && !is_interval(e) || self.whole.iter().any(|whole| is_same(whole)) {
             true => None,
             false => self.stray_in(e),
         }
     }
 
+    fn is_same_aggregate(&self, e: &Expr, other: &Expr) -> bool {
+        let aggregate = |e: &Expr| self.aggregates?.get(slot_of(e)?.checked_sub(AGGREGATE)?);
+        aggregate(e).is_some_and(|e| aggregate(other).is_some_and(|other| e.same_as(other)))
+    }
+
     fn stray_in(&self, e: &Expr) -> Option<usize> {
-        let is_stray = |slot: &usize| *slot < AGGREGATE && !self.slots.contains(slot);
         match &e.node {
-            Node::Column(slot) => return Some(*slot).filter(is_stray),
+            Node::Column(slot) if self.aggregates.is_some() && (AGGREGATE..WINDOW).contains(slot) => {
+                return Some(*slot).filter(|_| !self.whole.contains(e));
+            }
+            Node::Column(slot) => return Some(*slot).filter(|slot| self.is_stray(*slot)),
             // A column of a merged view is a column, whatever it is computed by.
             _ if e.name.is_some() && self.whole.contains(e) => return None,
             // Whichever of the group's rows it is read of.
             Node::Call(def, _) if def.name == "any_value" => return None,
             Node::Subquery { id, .. } => {
                 let around = &self.planner.queries[*id].outer;
-                if let Some(slot) = around.iter().find(|slot| is_stray(slot)) {
-                    return Some(*slot);
+                if around.iter().any(|slot| self.is_stray(*slot))
+                    && let Some(slot) = self.stray_inside(*id, 1)
+                {
+                    return Some(slot);
                 }
             }
             _ => {}
         }
         e.children().into_iter().find_map(|child| self.stray_in(child))
+    }
+
+    fn is_stray(&self, slot: usize) -> bool {
+        slot < AGGREGATE && !self.slots.contains(&slot)
+    }
+
+    /// Like `stray`, in a query so many queries further inwards, where the name of an item that may be read is no column.
+    fn stray_inside(&self, id: usize, depth: usize) -> Option<usize> {
+        let (mut named, mut found): (HashSet<*const Expr>, _) = (HashSet::new(), None);
+        let (mut inside, mut derived) = (Vec::new(), Vec::new());
+        self.planner.queries[id].walk(
+            &mut |e| {
+                let is_whole = |whole: &&Expr| whole.same_moved(e, depth * OUTER);
+                if e.name.is_some() && slot_of(e).is_none() && self.whole.iter().any(is_whole) {
+                    e.walk(&mut |part| _ = named.insert(part));
+                }
+                match &e.node {
+                    Node::Column(slot) if slot / OUTER == depth && !named.contains(&(e as *const Expr)) => {
+                        found = found.or(Some(slot % OUTER).filter(|slot| self.is_stray(*slot)));
+                    }
+                    Node::Subquery { id, .. } => inside.push((*id, depth + 1)),
+                    _ => {}
+                }
+            },
+            &mut |table| {
+                if let FromInput::Derived { query, lateral } = &table.input {
+                    derived.push((*query, depth + usize::from(*lateral)));
+                }
+            },
+        );
+        let mut inside = inside.into_iter().chain(derived);
+        found.or_else(|| inside.find_map(|(id, depth)| self.stray_inside(id, depth)))
     }
 
     fn full_name(&self, slot: usize) -> String {
@@ -183,6 +272,16 @@ impl Readable<'_, '_> {
 /// `INTERVAL(…)` equals nothing, not even itself.
 fn is_interval(e: &Expr) -> bool {
     matches!(&e.node, Node::Call(def, _) if def.name == "interval")
+}
+
+/// Error 3066: an aggregate in ORDER BY of SELECT DISTINCT, as its `n`-th expression, that is not selected.
+fn unselected_aggregate(n: usize) -> SqlError {
+    SqlError::new(
+        er::AGGREGATE_IN_ORDER_NOT_SELECT,
+        format!(
+            "Expression #{n} of ORDER BY clause is not in SELECT list, contains aggregate function; this is incompatible with DISTINCT"
+        ),
+    )
 }
 
 /// Error 3029: an aggregate in ORDER BY, as its `n`-th expression, of a query that has no other and no groups.

@@ -133,7 +133,9 @@ impl Hooks for BlockHooks<'_, '_> {
         (self.aggregates, self.windows) = (finished, windows);
         let aggregate = bound?;
         let may_stand = self.aggregates.is_some();
-        if let Some(outside) = self.planner.place_outside(&aggregate, scope, may_stand)? {
+        // The name of an item outside says nothing of whose aggregate it is.
+        let is_own = may_stand && names_items_alone(&call.args, scope, binder.clause);
+        if !is_own && let Some(outside) = self.planner.place_outside(&aggregate, scope, may_stand)? {
             return Ok(outside);
         }
         let Some(finished) = &mut self.aggregates else {
@@ -257,6 +259,23 @@ impl BlockHooks<'_, '_> {
             .unwrap_or_else(|| Err(SqlError::unknown_function(&call.name)))?;
         Ok(aggregate.with_order(order?, call.separator.clone()))
     }
+}
+
+/// Whether all names in some expressions, of which there are any, mean items of queries around.
+fn names_items_alone(args: &[ast::Expr], scope: &Scope, clause: &str) -> bool {
+    fn look(e: &ast::Expr, f: &mut dyn FnMut(&ColumnName)) {
+        match e {
+            ast::Expr::Column(name) => f(name),
+            _ => e.children().into_iter().for_each(|child| look(child, f)),
+        }
+    }
+    let (mut items, mut columns) = (false, false);
+    let mut of_name = |name: &ColumnName| match scope.names_item(name, clause) {
+        true => items = true,
+        false => columns = true,
+    };
+    args.iter().for_each(|arg| look(arg, &mut of_name));
+    items && !columns
 }
 
 /// Which argument of GROUP_CONCAT its ORDER BY names by a number, as a query's ORDER BY names what is selected. Error 1054.

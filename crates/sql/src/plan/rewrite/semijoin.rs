@@ -118,8 +118,11 @@ impl<'a> Planner<'a> {
             *e = looked_up(e, &parts, query);
             return true;
         }
-        let children = e.children_mut().into_iter();
-        children.fold(false, |any, child| self.looks_up(child) || any)
+        let mut any = false;
+        for child in e.children_mut() {
+            any |= self.looks_up(child);
+        }
+        any
     }
 
     /// A subquery taken apart, if what it reads of the row outside can be compared with its values.

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use tidemark_types::error::{Result, SqlError};
-use tidemark_types::{CmpKind, Collation, Conversion, Locale, SqlType, TimeZone, Val, Value, Warnings};
+use tidemark_types::{CmpKind, Collation, Conversion, Locale, TimeZone, Val, Value, Warnings};
 
 /// Access to the current row by slot. Values borrow from the row.
 pub trait Row {
@@ -191,15 +191,16 @@ pub trait Subqueries {
     /// Calls `f` for each row until it returns false.
     fn for_each(&self, id: usize, ctx: &EvalCtx, f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()>;
 
-    /// Whether the only column of some row equals the value (`None`: UNKNOWN), where that can be looked up. Outer `None`:
+    /// Whether the columns of some row equal the values of the operands (`None`: UNKNOWN), where that can be looked up. Outer `None`:
     /// the rows must be compared one by one.
     fn contains(
         &self,
         id: usize,
-        value: (&Val, &SqlType, CmpKind),
+        values: &[Val],
+        operands: &[(CmpKind, crate::Expr)],
         ctx: &EvalCtx,
     ) -> Result<Option<Option<bool>>> {
-        let _ = (id, value, ctx);
+        let _ = (id, values, operands, ctx);
         Ok(None)
     }
 }

@@ -285,9 +285,7 @@ fn subquery_test<'a>(
                 (op, quantifier),
                 (CmpOp::Eq, Quantifier::Any) | (CmpOp::Ne, Quantifier::All)
             );
-            if let ([(kind, operand)], [value], true) = (operands, left.as_slice(), lookup)
-                && let Some(found) = subqueries.contains(id, (value, &operand.ty, *kind), ctx)?
-            {
+            if lookup && let Some(found) = subqueries.contains(id, &left, operands, ctx)? {
                 return Ok(found.map(|found| found == (op == CmpOp::Eq)));
             }
             // ANY ends at the first that holds, ALL at the first that does not.

@@ -41,7 +41,7 @@ use crate::plan::trace::Tracer;
 use crate::plan::trace::run::Part;
 use crate::plan::{QueryPlan, TableScan};
 use crate::types::sort::KeyForm;
-use crate::types::{CmpKind, SqlType, Val, Value};
+use crate::types::{CmpKind, Val, Value};
 use spill::{KeptRows, KeyedRows, KeyedRowsBuilder, Room, Shares, Sorter, copied};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -111,10 +111,11 @@ impl Telling<'_, '_> {
     }
 }
 
-/// The values of a subquery's only column, by their sort keys.
+/// The rows of a subquery without NULLs, by the sort keys of their columns.
 struct ValueSet<'a> {
     keys: KeyedRows<'a>,
     is_empty: bool,
+    /// There are others.
     has_null: bool,
 }
 
@@ -244,7 +245,7 @@ impl<'a, 't> Exec<'a, 't> {
         Ok(rows)
     }
 
-    fn value_set(&self, id: usize, form: &KeyForm, env: &Env) -> Result<Rc<ValueSet<'a>>> {
+    fn value_set(&self, id: usize, forms: &[KeyForm], env: &Env) -> Result<Rc<ValueSet<'a>>> {
         if let Some(set) = self.sets.borrow().get(&id) {
             return Ok(Rc::clone(set));
         }
@@ -252,15 +253,16 @@ impl<'a, 't> Exec<'a, 't> {
         let mut keys = KeyedRowsBuilder::new(self.room(), self.shares(), 0);
         let mut key = Vec::new();
         self.subquery_rows(id, env)?.for_each(&mut |row| {
-            match &row[0] {
-                Val::Null => has_null = true,
-                value => {
-                    is_empty = false;
-                    key.clear();
-                    form.push(value, &mut key)?;
-                    keys.push(&key, Vec::new())?;
-                }
+            if row.iter().any(Val::is_null) {
+                has_null = true;
+                return Ok(true);
             }
+            is_empty = false;
+            key.clear();
+            for (form, value) in forms.iter().zip(row) {
+                form.push(value, &mut key)?;
+            }
+            keys.push(&key, Vec::new())?;
             Ok(true)
         })?;
         let keys = keys.finish()?;
@@ -344,28 +346,36 @@ impl Subqueries for Exec<'_, '_> {
     fn contains(
         &self,
         id: usize,
-        (value, ty, kind): (&Val, &SqlType, CmpKind),
+        values: &[Val],
+        operands: &[(CmpKind, Expr)],
         ctx: &EvalCtx,
     ) -> Result<Option<Option<bool>>> {
-        let plan = &self.queries[id];
-        let [column] = plan.columns.as_slice() else {
+        if !self.keeps(id) {
+            return Ok(None);
+        }
+        let columns = operands.iter().zip(&self.queries[id].columns);
+        let forms = columns.map(|((kind, operand), column)| KeyForm::of(*kind, &operand.ty, &column.ty));
+        let Some(forms) = forms.collect::<Option<Vec<_>>>() else {
             return Ok(None);
         };
-        let form = KeyForm::of(kind, ty, &column.ty).filter(|_| self.keeps(id));
-        let Some(form) = form else {
-            return Ok(None);
-        };
-        let set = self.value_set(id, &form, ctx.env)?;
+        let set = self.value_set(id, &forms, ctx.env)?;
         if set.is_empty && !set.has_null {
             return Ok(Some(Some(false)));
         }
-        if value.is_null() {
-            return Ok(Some(None));
+        // Rows of several columns may differ in one of them, whatever stands for the NULL of another.
+        let is_one = forms.len() == 1;
+        if values.iter().any(Val::is_null) {
+            return Ok(is_one.then_some(None));
         }
         let mut key = Vec::new();
-        form.push(value, &mut key)?;
+        for (form, value) in forms.iter().zip(values) {
+            form.push(value, &mut key)?;
+        }
         let found = set.keys.contains(&key)?;
-        Ok(Some(if found || !set.has_null { Some(found) } else { None }))
+        Ok(match found || !set.has_null {
+            true => Some(Some(found)),
+            false => is_one.then_some(None),
+        })
     }
 
     fn for_each(&self, id: usize, ctx: &EvalCtx, f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()> {

@@ -18,7 +18,7 @@ use crate::expr::{EvalCtx, Expr, Node};
 use crate::statistics::TableStatistics;
 use crate::types::key_bound::KeyBound;
 use crate::types::storage::Scratch;
-use crate::types::{Val, Value};
+use crate::types::{SqlType, Val, Value};
 use std::cell::Cell;
 use std::ops::Bound;
 use tidemark_engine::{Datum, IndexNo, KeyRange, Table};
@@ -67,6 +67,8 @@ pub struct Request<'a> {
     pub known: &'a dyn Fn(usize) -> bool,
     /// Subqueries, by number, that read nothing of the rows around them: their value is known before the table is read.
     pub fixed_query: &'a dyn Fn(usize) -> bool,
+    /// Of a subquery of one column its type, and how many values are expected.
+    pub query_values: &'a dyn Fn(usize) -> Option<(SqlType, f64)>,
     /// Indexes that may be used; `None`: all.
     pub allowed: Option<&'a [IndexNo]>,
     /// A full scan only where no index helps (FORCE INDEX).
@@ -438,13 +440,15 @@ impl AccessPath {
 
     /// Whether its bounds are results of subqueries.
     fn runs_queries(&self) -> bool {
-        self.all_bounds().flat_map(IndexBounds::values).any(|value| {
-            let mut found = false;
-            value
-                .expr
-                .walk(&mut |e| found |= matches!(e.node, Node::Subquery { .. }));
-            found
-        })
+        let has_query = self.all_bounds().any(|bounds| bounds.queries().next().is_some());
+        has_query
+            || self.all_bounds().flat_map(IndexBounds::values).any(|value| {
+                let mut found = false;
+                value
+                    .expr
+                    .walk(&mut |e| found |= matches!(e.node, Node::Subquery { .. }));
+                found
+            })
     }
 
     fn index_def<'d>(&self, def: &'d TableDef) -> Option<&'d IndexDef> {

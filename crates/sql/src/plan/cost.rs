@@ -4,7 +4,7 @@ use super::join::UNKNOWN_ROWS;
 use super::walk::has_subquery;
 use super::{Input, Planner, QueryBody, QueryPlan, RowSource, TableScan};
 use crate::expr::{Expr, Node};
-use crate::types::Val;
+use crate::types::{SqlType, Val};
 
 /// What it costs to look a value up among those that a subquery has given.
 const PROBE_COST: f64 = 0.5;
@@ -145,6 +145,14 @@ impl Planner<'_> {
             });
         });
         cost
+    }
+
+    /// Of a query of one column its type, and how many rows are expected.
+    pub(super) fn query_values(&self, id: usize) -> Option<(SqlType, f64)> {
+        match self.queries[id].columns.as_slice() {
+            [column] => Some((column.ty.clone(), self.rows_of_query(id).unwrap_or(UNKNOWN_ROWS))),
+            _ => None,
+        }
     }
 
     /// How many rows a derived table is expected to have, if something is known of it: no more than its LIMIT lets through.

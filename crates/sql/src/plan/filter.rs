@@ -191,6 +191,11 @@ impl BoundParts<'_> {
                 let like = self.range_of(&args[0]).and_then(|range| range.like.as_ref());
                 like.is_some_and(|like| like.pattern.expr.same_as(&args[1]))
             }
+            Node::Subquery { id, operands, .. } if !self.exactly => operands.iter().any(|(_, column)| {
+                self.equal_part(column, |part| {
+                    part.query.as_ref().is_some_and(|query| query.id == *id)
+                })
+            }),
             Node::IsNull(column) if !self.exactly => {
                 self.equal_part(column, |part| part.null && part.values.is_empty())
             }

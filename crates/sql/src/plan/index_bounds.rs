@@ -9,7 +9,7 @@
 use super::access::Request;
 use crate::dictionary::{IndexDef, IndexPart, TableDef};
 use crate::error::Result;
-use crate::expr::{ArrayTest, CmpOp, EvalCtx, Expr, LikePattern, Node};
+use crate::expr::{ArrayTest, CmpOp, EvalCtx, Expr, LikePattern, Node, Quantifier, SubqueryKind};
 use crate::types::key_bound::{KeyBound, key_bound};
 use crate::types::storage::Scratch;
 use crate::types::{CmpKind, Collation, Conversion, SqlType, TypeKind, Val, Value, Warnings};
@@ -31,7 +31,24 @@ pub struct KeyValue {
 pub struct EqualPart {
     pub values: Vec<KeyValue>,
     pub null: bool,
+    /// The values are those of a subquery; then there are no others.
+    pub query: Option<Box<KeyQuery>>,
 }
+
+/// `column IN (SELECT …)`, where the subquery reads nothing of the table.
+#[derive(Clone, Debug)]
+pub struct KeyQuery {
+    pub id: usize,
+    /// How the column is compared with its values.
+    pub kind: CmpKind,
+    /// The condition.
+    pub test: Expr,
+    /// How many values are expected.
+    pub rows: f64,
+}
+
+/// Most values of a subquery that are looked for one by one; beyond that they only filter.
+const QUERY_VALUES_MAX: usize = 100_000;
 
 /// `low < column < high`, true: the bound itself is in; and `column LIKE pattern`.
 #[derive(Clone, Debug, Default)]
@@ -89,10 +106,16 @@ impl IndexBounds {
 
     /// How many values its equalities multiply to.
     pub fn combinations(&self) -> f64 {
-        self.equal
-            .iter()
-            .map(|part| part.values.len().max(1) as f64)
-            .product()
+        let of = |part: &EqualPart| match &part.query {
+            Some(query) => query.rows.max(1.0),
+            None => part.values.len().max(1) as f64,
+        };
+        self.equal.iter().map(of).product()
+    }
+
+    /// The subqueries whose values it compares with.
+    pub fn queries(&self) -> impl Iterator<Item = &KeyQuery> {
+        self.equal.iter().filter_map(|part| part.query.as_deref())
     }
 
     /// How many of the equalities bound the key ranges whatever their values are: each has an exact place in the index, and
@@ -104,7 +127,9 @@ impl IndexBounds {
             let column = &def.columns[part.column].ty;
             combinations *= equal.values.len() + equal.null as usize;
             let mut values = equal.values.iter();
-            combinations <= RANGES_MAX && values.all(|v| has_exact_place(v.kind, column, &v.expr.ty))
+            combinations <= RANGES_MAX
+                && equal.query.is_none()
+                && values.all(|v| has_exact_place(v.kind, column, &v.expr.ty))
         });
         certain.count()
     }
@@ -126,7 +151,11 @@ impl IndexBounds {
                 all_bound = false;
                 break;
             };
-            if prefixes.len() * values.len() > RANGES_MAX {
+            let most = match equal.query {
+                Some(_) => QUERY_VALUES_MAX,
+                None => RANGES_MAX,
+            };
+            if prefixes.len() * values.len() > most {
                 all_bound = false;
                 break;
             }
@@ -213,6 +242,7 @@ impl Request<'_> {
                 expr: expr.clone(),
             }],
             null,
+            query: None,
         };
         let mut best: Option<EqualPart> = None;
         for conjunct in self.conjuncts {
@@ -226,6 +256,7 @@ impl Request<'_> {
                 Node::IsNull(e) if self.is_column(e, column) => Some(EqualPart {
                     values: Vec::new(),
                     null: true,
+                    query: None,
                 }),
                 Node::In {
                     negated: false,
@@ -240,7 +271,11 @@ impl Request<'_> {
                     Some(EqualPart {
                         values: values.collect(),
                         null: false,
+                        query: None,
                     })
+                }
+                Node::Subquery { id, kind, operands } => {
+                    self.query_part(conjunct, (*id, *kind, operands), column)
                 }
                 _ => self.array_part(conjunct, column),
             };
@@ -252,14 +287,44 @@ impl Request<'_> {
             {
                 continue;
             }
-            if best
-                .as_ref()
-                .is_none_or(|best| found.values.len() < best.values.len())
-            {
+            let length = |part: &EqualPart| match part.query {
+                Some(_) => usize::MAX,
+                None => part.values.len(),
+            };
+            if best.as_ref().is_none_or(|best| length(&found) < length(best)) {
                 best = Some(found);
             }
         }
         best
+    }
+
+    /// The values of a subquery of which the column must have one.
+    fn query_part(
+        &self,
+        test: &Expr,
+        (id, kind, operands): (usize, SubqueryKind, &[(CmpKind, Expr)]),
+        column: usize,
+    ) -> Option<EqualPart> {
+        let SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any) = kind else {
+            return None;
+        };
+        let [(kind, operand)] = operands else {
+            return None;
+        };
+        if !self.is_column(operand, column) || !(self.fixed_query)(id) {
+            return None;
+        }
+        let (ty, rows) = (self.query_values)(id)?;
+        is_sargable(*kind, &self.def.columns[column].ty, &ty).then(|| EqualPart {
+            values: Vec::new(),
+            null: false,
+            query: Some(Box::new(KeyQuery {
+                id,
+                kind: *kind,
+                test: test.clone(),
+                rows,
+            })),
+        })
     }
 
     /// The elements of which an array must have one.
@@ -279,6 +344,7 @@ impl Request<'_> {
         Some(EqualPart {
             values: values.collect(),
             null: false,
+            query: None,
         })
     }
 
@@ -512,7 +578,30 @@ impl EqualPart {
                 KeyBound::Unusable => return Ok(None),
             }
         }
-        Ok(Some(stored))
+        match &self.query {
+            Some(query) if !query.add_stored(column, ctx, &mut stored)? => Ok(None),
+            _ => Ok(Some(stored)),
+        }
+    }
+}
+
+impl KeyQuery {
+    /// Adds the stored forms of the values; returns false if one of them is no bound, or if there are too many.
+    fn add_stored(&self, column: &SqlType, ctx: &EvalCtx, stored: &mut Vec<Value>) -> Result<bool> {
+        let mut bounds_all = true;
+        ctx.env.subqueries.for_each(self.id, ctx, &mut |row| {
+            let Some(given) = row.first().filter(|value| !value.is_null()) else {
+                return Ok(true);
+            };
+            match bound_of(given, self.kind, column, ctx) {
+                KeyBound::Exact(value) => stored.push(value),
+                KeyBound::Between(_) => {}
+                KeyBound::Unusable => bounds_all = false,
+            }
+            bounds_all &= stored.len() <= QUERY_VALUES_MAX;
+            Ok(bounds_all)
+        })?;
+        Ok(bounds_all)
     }
 }
 

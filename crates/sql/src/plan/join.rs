@@ -626,6 +626,7 @@ impl Joiner<'_, '_> {
                 let outer = &self.planner.queries[id].outer;
                 outer.iter().all(|slot| is_known(*slot)) && self.planner.is_repeatable(id)
             },
+            query_values: &|id| self.planner.query_values(id),
             allowed: from.allowed.as_deref(),
             forced: from.forced || locks && table.estimate_rows() < SMALL_TABLE_ROWS,
             dice: &self.planner.dice,

@@ -1,7 +1,6 @@
 //! Plans DELETE from one table.
 
 use super::foreign_keys::Event;
-use super::reads::ChangedTable;
 use super::seen::Named;
 use super::selection::{Clauses, RowSelection};
 use super::target::Target;
@@ -40,6 +39,7 @@ impl Planner<'_> {
             aliases: Aliases::NONE,
         };
         let clauses = Clauses {
+            verb: "DELETE",
             table,
             filter: delete.filter.as_ref(),
             order_by: &delete.order_by,
@@ -50,7 +50,6 @@ impl Planner<'_> {
             warnings: &state.warnings,
         };
         let rows = RowSelection::plan(clauses, &target, &binder, &mut hooks, sample)?;
-        self.refuse_reads_of(&ChangedTable::of(&target, "DELETE"), Vec::new())?;
         Ok(DeletePlan {
             target,
             rows,

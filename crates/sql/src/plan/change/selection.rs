@@ -8,6 +8,7 @@
 //! Where an index gives the wanted order it is read in that, from either end, and no further than LIMIT says: `DELETE …
 //! ORDER BY id LIMIT 1` takes one row off a queue and locks no other.
 
+use super::reads::ChangedTable;
 use super::target::Target;
 use crate::error::{Result, SqlError};
 use crate::expr::{Binder, EvalCtx, Expr, Scope, build};
@@ -68,6 +69,8 @@ pub struct RowSelection {
 
 /// The clauses that say which.
 pub struct Clauses<'a> {
+    /// What the statement does, as errors name it.
+    pub verb: &'static str,
     pub table: &'a ast::TableName,
     pub filter: Option<&'a ast::Expr>,
     pub order_by: &'a [ast::OrderItem],
@@ -151,6 +154,11 @@ impl RowSelection {
         };
         let filter_queries = filter.as_ref().is_some_and(has_subquery);
         let tests = filter.as_ref().map(conjuncts).unwrap_or_default();
+        // What the queries read is looked at while they are as they were bound; how many values they have is known of their plans.
+        hooks
+            .planner
+            .refuse_reads_of(&ChangedTable::of(target, clauses.verb), Vec::new())?;
+        hooks.planner.lower_queries()?;
         // It locks what it reads: in a small table, the fewest rows.
         let forced = forced || target.table.estimate_rows() < SMALL_TABLE_ROWS;
         let statistics = hooks.planner.state.database.statistics_of(target.def.id);
@@ -164,6 +172,7 @@ impl RowSelection {
             needed: &needed,
             known: &|_| false,
             fixed_query: &|id| hooks.planner.queries[id].outer.is_empty() && hooks.planner.is_repeatable(id),
+            query_values: &|id| hooks.planner.query_values(id),
             allowed: allowed.as_deref(),
             forced,
             dice: &hooks.planner.dice,

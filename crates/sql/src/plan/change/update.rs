@@ -2,7 +2,6 @@
 
 use super::assignments::Assignments;
 use super::foreign_keys::Event;
-use super::reads::ChangedTable;
 use super::seen::Named;
 use super::selection::{Clauses, RowSelection};
 use super::target::Target;
@@ -71,6 +70,7 @@ impl Planner<'_> {
             aliases: Aliases::NONE,
         };
         let clauses = Clauses {
+            verb: "UPDATE",
             table,
             filter: update.filter.as_ref(),
             order_by: &update.order_by,
@@ -84,7 +84,6 @@ impl Planner<'_> {
         let mut read = rows.columns_read.to_vec();
         read.extend(assignments.list().iter().flat_map(|(_, value)| value.columns()));
         let sets_unread = assignments.assigned().iter().any(|column| !read.contains(column));
-        self.refuse_reads_of(&ChangedTable::of(&target, "UPDATE"), Vec::new())?;
         Ok(UpdatePlan {
             target,
             rows,

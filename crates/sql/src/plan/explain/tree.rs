@@ -610,6 +610,10 @@ pub fn ranges_of(def: &TableDef, index: &IndexDef, bounds: &IndexBounds, names: 
         if part.null {
             values.push("NULL".to_owned());
         }
+        if let Some(query) = &part.query {
+            parts.push(names.expr(&query.test));
+            continue;
+        }
         let rest = values.len().saturating_sub(VALUES_SHOWN);
         values.truncate(VALUES_SHOWN);
         let mut shown: Vec<String> = values.iter().map(|value| format!("{column} = {value}")).collect();

@@ -99,7 +99,7 @@ impl<'a> Planner<'a> {
         let parts = self.parts(*id, *kind, operands)?;
         let is_exists = matches!(kind, SubqueryKind::Exists | SubqueryKind::NotExists);
         let is_fixed = self.queries[*id].outer.is_empty();
-        let query = self.values_of(&parts, *id);
+        let query = self.values_of(test, &parts, *id);
         Some(SemiJoin {
             test: test.clone(),
             // An IN that reads nothing of the row is a look-up as it is.
@@ -114,7 +114,7 @@ impl<'a> Planner<'a> {
             && matches!(kind, SubqueryKind::Exists | SubqueryKind::NotExists)
             && let Some(parts) = self.parts(*id, *kind, operands)
         {
-            let query = self.values_of(&parts, *id);
+            let query = self.values_of(e, &parts, *id);
             *e = looked_up(e, &parts, query);
             return true;
         }
@@ -221,7 +221,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The query of the different values of a subquery.
-    fn values_of(&mut self, parts: &Parts, id: usize) -> usize {
+    fn values_of(&mut self, test: &Expr, parts: &Parts, id: usize) -> usize {
         let results = self.state.results_collation();
         let columns = parts.pairs.iter().map(|(_, _, inside)| OutputColumn {
             name: name_of(inside),
@@ -232,7 +232,7 @@ impl<'a> Planner<'a> {
         });
         let columns: Vec<OutputColumn> = columns.collect();
         let values = self.with_query(id, |_, query| match &query.body {
-            QueryBody::Select(inner) => Some(inner.values(parts)),
+            QueryBody::Select(inner) => Some(inner.values(test, parts)),
             _ => None,
         });
         if let Some(values) = values {
@@ -275,7 +275,8 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The test as a look-up among the values of a query: `(x, y) IN (…) IS TRUE`, since a test with EXISTS is never NULL.
+/// The test as a look-up among the values of a query: `(x, y) IN (…) IS TRUE`, since a test with EXISTS is never NULL. Rows with NULLs, which
+/// equal none, are not looked up: they would have to be compared one by one.
 fn looked_up(test: &Expr, parts: &Parts, query: usize) -> Expr {
     let operands = parts
         .pairs
@@ -287,6 +288,19 @@ fn looked_up(test: &Expr, parts: &Parts, query: usize) -> Expr {
         kind: SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any),
         operands: operands.collect(),
     });
+    let mut conditions: Vec<Expr> = match parts.pairs.len() {
+        1 => Vec::new(),
+        _ => parts
+            .pairs
+            .iter()
+            .filter_map(|(_, outside, _)| not_null(outside, test))
+            .collect(),
+    };
+    conditions.push(found);
+    let found = match conditions.len() {
+        1 => conditions.remove(0),
+        _ => with(Node::And(conditions)),
+    };
     let is_found = with(Node::IsTruth(Box::new(found), true));
     match &test.node {
         Node::Subquery {
@@ -298,9 +312,17 @@ fn looked_up(test: &Expr, parts: &Parts, query: usize) -> Expr {
 }
 
 impl<'a> Block<'a> {
-    /// A block that gives each combination of the values that are compared once.
-    fn values(&self, parts: &Parts) -> Block<'a> {
-        let rest = parts.rest.clone();
+    /// A block that gives each combination of the values that are compared in a test once; of several, those without NULLs.
+    fn values(&self, test: &Expr, parts: &Parts) -> Block<'a> {
+        let mut rest = parts.rest.clone();
+        if parts.pairs.len() > 1 {
+            rest.extend(
+                parts
+                    .pairs
+                    .iter()
+                    .filter_map(|(_, _, inside)| not_null(inside, test)),
+            );
+        }
         Block {
             number: self.number,
             ctx: self.ctx,
@@ -322,6 +344,13 @@ impl<'a> Block<'a> {
             frees_latches: self.frees_latches,
         }
     }
+}
+
+/// `e IS NOT NULL`, if it may be NULL; a condition like another.
+fn not_null(e: &Expr, like: &Expr) -> Option<Expr> {
+    let with = |node| Expr { node, ..like.clone() };
+    let is_null = with(Node::IsNull(Box::new(e.clone())));
+    e.ty.nullable.then(|| with(Node::Not(Box::new(is_null))))
 }
 
 /// What a plan calls a value: by its column, if it is one.

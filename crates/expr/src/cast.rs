@@ -2,6 +2,7 @@
 
 use super::arith::clamp_decimal;
 use super::env::Env;
+use super::pieces::{changed, made};
 use std::borrow::Cow;
 use tidemark_types::convert::{
     clamp_int, excerpt, format_double_fixed, format_float_fixed, integer_prefix, refused_by_mode,
@@ -252,7 +253,7 @@ pub fn display<'a>(value: Val<'a>, ty: &SqlType) -> Cow<'a, [u8]> {
 }
 
 fn to_string<'a>(value: Val<'a>, from: &SqlType, to: &SqlType, env: &Env) -> Result<Val<'a>> {
-    let mut text = display(value, from);
+    let mut text = made(display(value, from))?;
     let charset = to.collation.charset();
     if to.collation.is_binary() {
         if let Some(encoded) = from
@@ -264,7 +265,13 @@ fn to_string<'a>(value: Val<'a>, from: &SqlType, to: &SqlType, env: &Env) -> Res
             text = Cow::Owned(encoded);
         }
     } else if from.is_binary_string() || !charset.can_write(&text) {
-        match charset.repair(&text, from.is_binary_string()) {
+        let repaired = match from.is_binary_string() {
+            true => charset.repair(&text, true),
+            false => Some(changed(&text, |piece, out| {
+                out.extend(charset.repair(piece, false).unwrap_or_default())
+            })?),
+        };
+        match repaired {
             Some(repaired) => text = Cow::Owned(repaired),
             None => {
                 let wrong = &text[charset.well_formed_bytes(&text)..];

@@ -2,6 +2,7 @@
 
 use super::env::{EvalCtx, Linked};
 use super::node::{CmpOp, Expr, Node, Quantifier, SubqueryKind};
+use super::pieces::made;
 use super::{arith, cast, compare, interval, json, like, print};
 use std::borrow::Cow;
 use tidemark_types::error::depth::check_stack;
@@ -352,18 +353,20 @@ fn compare_row(
 /// Evaluates an argument as the bytes that its text has in its character set; `None` is NULL.
 pub(crate) fn bytes<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Cow<'a, [u8]>>> {
     let charset = e.ty.collation.charset();
-    Ok(text(e, ctx)?.map(|text| match charset.encode(&text) {
-        Some(encoded) if e.ty.is_string() => Cow::Owned(encoded),
-        _ => text,
-    }))
+    let Some(text) = text(e, ctx)? else {
+        return Ok(None);
+    };
+    match charset.encode(&text) {
+        Some(encoded) if e.ty.is_string() => made(Cow::Owned(encoded)).map(Some),
+        _ => Ok(Some(text)),
+    }
 }
 
 /// Evaluates an argument as text; `None` is NULL.
 pub(crate) fn text<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Cow<'a, [u8]>>> {
     let value = e.eval(ctx)?;
-    Ok(if value.is_null() {
-        None
-    } else {
-        Some(value.into_text())
-    })
+    match value.is_null() {
+        true => Ok(None),
+        false => made(value.into_text()).map(Some),
+    }
 }

@@ -57,6 +57,7 @@ mod json;
 mod json_schema;
 mod like;
 mod node;
+mod pieces;
 pub mod print;
 mod regexp;
 mod same;

@@ -11,9 +11,18 @@ use crate::error::{Result, SqlError};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// What an error text shows of a value: its beginning, bytes that are no text and control characters as `\\xFF`. The ends of fields and
-/// lines in a text are themselves.
+/// Characters of a value that an error text shows.
+const EXCERPT_CHARS: usize = 128;
+/// Bytes of a value that are looked at for that. Conversions of values of megabytes complain of each.
+const EXCERPT_BYTES: usize = 4096;
+
+/// Returns what an error text shows of a value: its beginning, bytes that are no text and control characters as `\\xFF`. The ends of
+/// fields and lines in a text are themselves.
 pub fn excerpt(bytes: &[u8]) -> String {
+    let bytes = match bytes.len() > EXCERPT_BYTES {
+        true => &bytes[..whole_characters(bytes, EXCERPT_BYTES)],
+        false => bytes,
+    };
     let is_space = |c: char| matches!(c, '\t' | '\n' | '\r');
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     let is_plain = text.chars().all(|c| !c.is_control() || is_space(c));
@@ -30,10 +39,16 @@ pub fn excerpt(bytes: &[u8]) -> String {
             let _ = write!(shown, "\\x{b:02X}");
         }
     }
-    match shown.char_indices().nth(128) {
+    match shown.char_indices().nth(EXCERPT_CHARS) {
         Some((end, _)) => shown[..end].to_string(),
         None => shown,
     }
+}
+
+/// Returns the position at or closely before `at` where a character begins.
+fn whole_characters(text: &[u8], at: usize) -> usize {
+    let begins = |place: &usize| text[*place] & 0xC0 != 0x80;
+    (at - 3..=at).rev().find(begins).unwrap_or(at)
 }
 
 /// What a complaint about a JSON value calls its source, where that is not known.

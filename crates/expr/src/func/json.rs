@@ -53,7 +53,13 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             "json_quote",
             ctx
         )?);
-        Ok(Val::string(quoted(&String::from_utf8_lossy(&text))))
+        let mut out = vec![b'"'];
+        for piece in pieces_of_text(&text) {
+            let quoted = quoted(&String::from_utf8_lossy(piece?));
+            out.extend_from_slice(&quoted.as_bytes()[1..quoted.len() - 1]);
+        }
+        out.push(b'"');
+        Ok(Val::string(out))
     }),
     def("json_array", (0, MANY), json_result, |args, _, ctx| {
         let list = args

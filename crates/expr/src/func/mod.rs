@@ -44,6 +44,7 @@ use super::eval::{bytes, text};
 use super::function::{FuncDef, MANY, def, stable, volatile};
 use super::infer::{joined_collation, length_of_all, length_under, text_type};
 use super::node::{Expr, Node};
+use super::pieces::{PIECE, Pieces, changed, pieces, pieces_of_text};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -388,37 +389,6 @@ fn fits_packets<'a>(length: u128, packets: u128, name: &str, ctx: &EvalCtx<'a>) 
     fits
 }
 
-/// So many bytes are given to what cannot ask by itself whether the statement is to end.
-const PIECE: usize = 1 << 20;
-
-/// A long text in pieces; before each it is asked whether the statement is to end.
-fn pieces(bytes: &[u8]) -> impl Iterator<Item = Result<&[u8]>> {
-    bytes.chunks(PIECE).map(|piece| check_memory().map(|()| piece))
-}
-
-/// The same in pieces of whole characters.
-fn pieces_of_text(text: &[u8]) -> impl Iterator<Item = Result<&[u8]>> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let is_inside = |at: &usize| rest.get(*at).is_some_and(|byte| byte & 0xC0 == 0x80);
-        let end = (PIECE.min(rest.len())..rest.len()).find(|at| !is_inside(at));
-        let (piece, behind) = rest.split_at(end.unwrap_or(rest.len()));
-        rest = behind;
-        (!piece.is_empty()).then(|| check_memory().map(|()| piece))
-    })
-}
-
-/// A long text that a library reads in pieces of its own. It fails when the statement is to end, which [`check_memory`] then says.
-struct Pieces<'b>(&'b [u8]);
-
-impl std::io::Read for Pieces<'_> {
-    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        check_memory().map_err(std::io::Error::other)?;
-        let length = out.len().min(PIECE);
-        std::io::Read::read(&mut self.0, &mut out[..length])
-    }
-}
-
 /// Evaluates arguments and returns NULL if one is.
 macro_rules! known {
     ($e:expr) => {
@@ -442,14 +412,6 @@ fn slice(text: Cow<[u8]>, start: usize, end: usize) -> Val {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pieces_are_of_whole_characters() {
-        let text = format!("a{}", "ä€".repeat(PIECE));
-        let pieces: Vec<&[u8]> = pieces_of_text(text.as_bytes()).map(Result::unwrap).collect();
-        assert_eq!(pieces.concat(), text.as_bytes());
-        assert!(pieces.len() > 4 && pieces.iter().all(|piece| std::str::from_utf8(piece).is_ok()));
-    }
 
     #[test]
     fn names_are_unique_and_resolvable() {

@@ -138,7 +138,10 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             return Ok(Val::Null);
         }
         let ones: i64 = match &value {
-            Val::Str(bytes) if is_bytes(&args[0]) => bytes.iter().map(|b| b.count_ones() as i64).sum(),
+            Val::Str(bytes) if is_bytes(&args[0]) => {
+                let ones = |piece: &[u8]| piece.iter().map(|b| b.count_ones() as i64).sum::<i64>();
+                pieces(bytes).map(|piece| piece.map(ones)).sum::<Result<i64>>()?
+            }
             value => value.to_operand_bits(ctx.env)?.count_ones() as i64,
         };
         Ok(Val::Int(ones))

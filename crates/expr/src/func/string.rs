@@ -44,10 +44,18 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     }),
     def("reverse", (1, 1), text_like_first, |args, ty, ctx| {
         let text = known!(text(&args[0], ctx)?);
-        let reversed = match std::str::from_utf8(&text) {
-            Ok(chars) if !ty.collation.is_binary() => chars.chars().rev().collect::<String>().into_bytes(),
-            _ => text.iter().rev().copied().collect(),
-        };
+        let is_text = !ty.collation.is_binary() && std::str::from_utf8(&text).is_ok();
+        let _room = reserve_memory(text.len())?;
+        let mut reversed = Vec::with_capacity(text.len());
+        for piece in pieces_of_text(&text).rev() {
+            let piece = piece?;
+            match std::str::from_utf8(piece) {
+                Ok(chars) if is_text => {
+                    reversed.extend_from_slice(chars.chars().rev().collect::<String>().as_bytes())
+                }
+                _ => reversed.extend(piece.iter().rev()),
+            }
+        }
         Ok(Val::string(reversed))
     }),
     def(
@@ -385,13 +393,11 @@ fn map<'a>(
     change: fn(Charset, &[u8]) -> Cow<'_, [u8]>,
 ) -> Result<Val<'a>> {
     let text = known!(text(&args[0], ctx)?);
-    // Each character is changed by itself, so long texts are changed in pieces, between which it is asked whether the statement is to end.
-    if text.len() > PIECE && std::str::from_utf8(&text).is_ok() {
-        let _room = reserve_memory(text.len())?;
-        let mut changed = Vec::with_capacity(text.len());
-        for piece in pieces_of_text(&text) {
-            changed.extend_from_slice(&change(charset(ty), piece?));
-        }
+    // Each character is changed by itself.
+    if text.len() > PIECE {
+        let changed = changed(&text, |piece, out| {
+            out.extend_from_slice(&change(charset(ty), piece))
+        })?;
         return Ok(Val::string(changed));
     }
     let changed = match change(charset(ty), &text) {
@@ -551,12 +557,14 @@ fn quote<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Va
         ctx
     )?);
     let mut out = vec![b'\''];
-    for b in text.iter() {
-        match b {
-            b'\'' | b'\\' => out.extend([b'\\', *b]),
-            0 => out.extend(b"\\0"),
-            26 => out.extend(b"\\Z"),
-            _ => out.push(*b),
+    for piece in pieces(&text) {
+        for b in piece? {
+            match b {
+                b'\'' | b'\\' => out.extend([b'\\', *b]),
+                0 => out.extend(b"\\0"),
+                26 => out.extend(b"\\Z"),
+                _ => out.push(*b),
+            }
         }
     }
     out.push(b'\'');

@@ -278,13 +278,13 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         let value = args[0].eval(ctx)?;
         let t = known!(value.to_moment(ctx.env)?);
         let format = known!(text(&args[1], ctx)?);
-        let text = format_datetime(t, &format, ctx.env.lc_time_names);
+        let text = format_datetime(t, &format, ctx.env.lc_time_names)?;
         Ok(text.map_or(Val::Null, |text| written(text, ty)))
     }),
     def("time_format", (2, 2), formatted_type, |args, _, ctx| {
         let t = known!(clock(&args[0].eval(ctx)?, ctx.env)?);
         let format = known!(text(&args[1], ctx)?);
-        Ok(format_time(t, &format).map_or(Val::Null, Val::string))
+        Ok(format_time(t, &format)?.map_or(Val::Null, Val::string))
     }),
     def(
         "str_to_date",

@@ -189,7 +189,7 @@ fn from_unixtime<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Re
         None => Ok(local.round(fsp).map_or(Val::Null, Val::DateTime)),
         Some(format) => {
             let format = known!(text(format, ctx)?);
-            let text = format_datetime(local, &format, ctx.env.lc_time_names);
+            let text = format_datetime(local, &format, ctx.env.lc_time_names)?;
             Ok(text.map_or(Val::Null, |text| written(text, ty)))
         }
     }

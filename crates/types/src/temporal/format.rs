@@ -2,24 +2,32 @@
 
 use super::calendar::{self, DAYS, MONTHS, WeekMode, day_of_year, week, weekday};
 use super::{Date, DateTime, Locale, Time};
+use crate::error::Result;
+use crate::error::interrupt::Steps;
 use std::fmt::Write;
 
 /// `DATE_FORMAT`, with a locale's names of days and months; `None` where the date lacks what the format asks for (the weekday of a date without day).
-pub fn format_datetime(t: DateTime, format: &[u8], locale: &Locale) -> Option<String> {
+/// Error 1317 if the statement is to end.
+pub fn format_datetime(t: DateTime, format: &[u8], locale: &Locale) -> Result<Option<String>> {
     let format = String::from_utf8_lossy(format);
     let mut out = String::with_capacity(format.len() * 2);
     let mut chars = format.chars();
+    let mut steps = Steps::default();
     while let Some(c) = chars.next() {
+        steps.step()?;
         if c != '%' {
             out.push(c);
             continue;
         }
         match chars.next() {
             None => out.push('%'),
-            Some(code) => date_part(t, code, locale, &mut out)?,
+            Some(code) => match date_part(t, code, locale, &mut out) {
+                Some(()) => {}
+                None => return Ok(None),
+            },
         }
     }
-    Some(out)
+    Ok(Some(out))
 }
 
 fn date_part(t: DateTime, code: char, locale: &Locale, out: &mut String) -> Option<()> {
@@ -92,15 +100,17 @@ fn time_part(hour: u32, minute: u8, second: u8, micro: u32, code: char, out: &mu
     };
 }
 
-/// `TIME_FORMAT`: hours may exceed a day; date codes give zeros or NULL.
-pub fn format_time(time: Time, format: &[u8]) -> Option<String> {
+/// `TIME_FORMAT`: hours may exceed a day; date codes give zeros or NULL. Error 1317 if the statement is to end.
+pub fn format_time(time: Time, format: &[u8]) -> Result<Option<String>> {
     let format = String::from_utf8_lossy(format);
     let (h, m, s, micro) = time.parts();
     let mut out = String::with_capacity(format.len() * 2);
     // The sign stands before all, whatever is shown.
     out.push_str(if time.negative() { "-" } else { "" });
     let mut chars = format.chars();
+    let mut steps = Steps::default();
     while let Some(c) = chars.next() {
+        steps.step()?;
         if c != '%' {
             out.push(c);
             continue;
@@ -110,11 +120,13 @@ pub fn format_time(time: Time, format: &[u8]) -> Option<String> {
             'Y' => out.push_str("0000"),
             'y' | 'm' | 'd' => out.push_str("00"),
             'c' | 'e' => out.push('0'),
-            'M' | 'b' | 'W' | 'a' | 'w' | 'j' | 'U' | 'u' | 'V' | 'v' | 'X' | 'x' | 'D' => return None,
+            'M' | 'b' | 'W' | 'a' | 'w' | 'j' | 'U' | 'u' | 'V' | 'v' | 'X' | 'x' | 'D' => {
+                return Ok(None);
+            }
             code => time_part(h, m, s, micro, code, &mut out),
         }
     }
-    Some(out)
+    Ok(Some(out))
 }
 
 /// As how many characters `DATE_FORMAT` and `TIME_FORMAT` may write a format, as MySQL reckons: a name as long as in any language,
@@ -405,23 +417,33 @@ mod tests {
     fn formats() {
         let t = DateTime::new(Date::new(2009, 10, 4), 22, 23, 0, 0, 0);
         assert_eq!(
-            format_datetime(t, b"%W %M %Y", Locale::english()).unwrap(),
+            format_datetime(t, b"%W %M %Y", Locale::english())
+                .unwrap()
+                .unwrap(),
             "Sunday October 2009"
         );
         assert_eq!(
-            format_datetime(t, b"%H %k %I %r %T %S %w", Locale::english()).unwrap(),
+            format_datetime(t, b"%H %k %I %r %T %S %w", Locale::english())
+                .unwrap()
+                .unwrap(),
             "22 22 10 10:23:00 PM 22:23:00 00 0"
         );
         assert_eq!(
-            format_datetime(t, b"%D %y %a %d %m %b %j", Locale::english()).unwrap(),
+            format_datetime(t, b"%D %y %a %d %m %b %j", Locale::english())
+                .unwrap()
+                .unwrap(),
             "4th 09 Sun 04 10 Oct 277"
         );
         assert_eq!(
-            format_datetime(Date::new(2006, 6, 0).midnight(), b"%d", Locale::english()).unwrap(),
+            format_datetime(Date::new(2006, 6, 0).midnight(), b"%d", Locale::english())
+                .unwrap()
+                .unwrap(),
             "00"
         );
         assert_eq!(
-            format_time(Time::from_hms(false, 100, 0, 0, 0, 0), b"%H %k %h %I %l").unwrap(),
+            format_time(Time::from_hms(false, 100, 0, 0, 0, 0), b"%H %k %h %I %l")
+                .unwrap()
+                .unwrap(),
             "100 100 04 04 4"
         );
     }

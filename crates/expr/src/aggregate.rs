@@ -22,6 +22,7 @@ use super::infer::kind_of;
 use super::infer::{check_comparable, decimal_shape, number_kind, text_type};
 use super::json::{json_type, null_member_name, shown, typed_json};
 use super::node::{BitOp, NumKind};
+use super::parameter::{ParamKind, ParamPlace};
 use super::{BindCtx, Env, EvalCtx, Expr};
 use std::cmp::Ordering;
 use std::mem::take;
@@ -222,6 +223,12 @@ impl Aggregate {
                 "DISTINCT in JSON_ARRAYAGG and JSON_OBJECTAGG",
             ));
         }
+        let mut args = args;
+        args.iter_mut().for_each(|e| match func {
+            AggFunc::Sum | AggFunc::Avg => bind.settle_as(e, ParamPlace::value(ParamKind::Double)),
+            AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => bind.settle_mask(e),
+            _ => {}
+        });
         let operand = |e: Expr| match func {
             AggFunc::GroupConcat => as_text(e, bind),
             AggFunc::JsonArray | AggFunc::JsonObject => e,

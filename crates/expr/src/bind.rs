@@ -137,8 +137,8 @@ impl<'a> Binder<'a> {
         match e {
             ast::Expr::Binary { op, left, right } => self.binary(*op, left, right, scope, hooks),
             ast::Expr::Chain { first, rest } => self.chain(first, rest, scope, hooks),
-            ast::Expr::And(list) => Ok(build::and(self.bind_all(list, scope, hooks)?)),
-            ast::Expr::Or(list) => Ok(build::or(self.bind_all(list, scope, hooks)?)),
+            ast::Expr::And(list) => Ok(build::and(self.conditions(list, scope, hooks)?)),
+            ast::Expr::Or(list) => Ok(build::or(self.conditions(list, scope, hooks)?)),
             ast::Expr::Not(e) => self.not(e, scope, hooks),
             ast::Expr::Unary { op, expr } => self.unary(*op, expr, scope, hooks),
             ast::Expr::Function(call) => {
@@ -167,11 +167,14 @@ impl<'a> Binder<'a> {
 
     #[inline(never)]
     fn unary(&self, op: UnaryOp, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
-        let operand = self.bind(e, scope, hooks)?;
+        let mut operand = self.bind(e, scope, hooks)?;
         match op {
             UnaryOp::Plus => Ok(operand),
             UnaryOp::Minus => build::neg(operand, self.ctx),
-            UnaryOp::BitNot => Ok(build::bit_not(operand)),
+            UnaryOp::BitNot => {
+                self.ctx.settle_mask(&mut operand);
+                Ok(build::bit_not(operand))
+            }
             UnaryOp::Binary => build::cast(operand, SqlType::varbinary(u32::MAX), self.ctx),
         }
     }
@@ -203,9 +206,10 @@ impl<'a> Binder<'a> {
             ast::Expr::Literal(literal) => self.literal(literal)?,
             ast::Expr::Param(at) => {
                 let ty = match self.params.get(*at) {
-                    Some(value) => build::type_of_value(value, ctx),
-                    None => SqlType::varchar(0, ctx.collation_connection),
+                    Some(value) => ctx.parameters.type_of(*at, value, ctx.collation_connection),
+                    None => Some(SqlType::varchar(0, ctx.collation_connection)),
                 };
+                let ty = ty.unwrap_or_else(|| build::type_of_value(&self.params[*at], ctx));
                 build::param(*at, ty)
             }
             ast::Expr::Column(name) => match hooks.name(name, scope, self) {
@@ -384,6 +388,18 @@ impl<'a> Binder<'a> {
         if let Some(comparison) = comparison(op) {
             return build::compare(comparison, a, b, self.ctx);
         }
+        let (mut a, mut b) = (a, b);
+        match op {
+            BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight => self.ctx.settle_bits(&mut a, &mut b),
+            BinaryOp::Xor => [&mut a, &mut b]
+                .into_iter()
+                .for_each(|e| self.ctx.settle_truth(e)),
+            _ => {}
+        }
         match op {
             BinaryOp::Add => build::arith(ArithOp::Add, a, b, self.ctx),
             BinaryOp::Subtract => build::arith(ArithOp::Sub, a, b, self.ctx),
@@ -423,6 +439,12 @@ impl<'a> Binder<'a> {
         list.iter().map(|e| self.bind(e, scope, hooks)).collect()
     }
 
+    fn conditions(&self, list: &[ast::Expr], scope: &Scope, hooks: &mut dyn Hooks) -> Result<Vec<Expr>> {
+        let mut bound = self.bind_all(list, scope, hooks)?;
+        bound.iter_mut().for_each(|e| self.ctx.settle_truth(e));
+        Ok(bound)
+    }
+
     /// NOT before BETWEEN is NOT BETWEEN, in which bounds that are equal are no equality.
     fn not(&self, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
         match e {
@@ -435,7 +457,11 @@ impl<'a> Binder<'a> {
                 let mut part = |e| self.bind(e, scope, hooks);
                 build::between(part(expr)?, part(low)?, part(high)?, !negated, self.ctx)
             }
-            _ => Ok(build::not(self.bind(e, scope, hooks)?)),
+            _ => {
+                let mut e = self.bind(e, scope, hooks)?;
+                self.ctx.settle_truth(&mut e);
+                Ok(build::not(e))
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use super::build::BindCtx;
 use super::env::EvalCtx;
 use super::node::Expr;
+use super::parameter::ParamKind;
 use std::fmt;
 use tidemark_types::error::Result;
 use tidemark_types::{SqlType, Val};
@@ -16,6 +17,19 @@ pub enum Volatility {
     Stable,
     /// Every call counts: RAND(), UUID(), SLEEP().
     Volatile,
+}
+
+/// What the parameters of a prepared statement are as arguments of a function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Takes {
+    /// Each argument of its own kind; those beyond the list are texts.
+    Each(&'static [ParamKind]),
+    /// Those from this one on are what the others among them are; those before are integers.
+    Common(usize),
+    /// Each is what the first of the others is.
+    Alike,
+    /// All are of one kind.
+    All(ParamKind),
 }
 
 pub(crate) type Infer = fn(&mut Vec<Expr>, &BindCtx) -> Result<SqlType>;
@@ -32,15 +46,49 @@ pub struct FuncDef {
     /// Checks and adapts the arguments and says the type of the result.
     pub infer: Infer,
     pub(crate) eval: Eval,
+    /// What parameters of a prepared statement are as its arguments.
+    pub(crate) takes: Takes,
     /// All arguments but the first are paths in a document, which are the same in every collation.
     pub(crate) has_paths: bool,
 }
 
 impl FuncDef {
+    /// The same function, with what its parameters are.
+    pub(crate) const fn takes(self, kinds: &'static [ParamKind]) -> FuncDef {
+        FuncDef {
+            takes: Takes::Each(kinds),
+            ..self
+        }
+    }
+
     /// The same function, whose arguments after the first are paths in a document.
     pub(crate) const fn with_paths(self) -> FuncDef {
         FuncDef {
             has_paths: true,
+            ..self
+        }
+    }
+
+    /// The same function, whose parameters are all of one kind.
+    pub(crate) const fn takes_all(self, kind: ParamKind) -> FuncDef {
+        FuncDef {
+            takes: Takes::All(kind),
+            ..self
+        }
+    }
+
+    /// The same function, whose parameters are what its other arguments are.
+    pub(crate) const fn takes_alike(self) -> FuncDef {
+        FuncDef {
+            takes: Takes::Alike,
+            ..self
+        }
+    }
+
+    /// The same function, which returns one of its arguments, and whose parameters from `first` on are what its other arguments are.
+    pub(crate) const fn takes_common(self, first: usize) -> FuncDef {
+        FuncDef {
+            takes: Takes::Common(first),
             ..self
         }
     }
@@ -57,6 +105,7 @@ pub(crate) const fn def(name: &'static str, args: (usize, usize), infer: Infer, 
         volatility: Volatility::Pure,
         infer,
         eval,
+        takes: Takes::Each(&[]),
         has_paths: false,
     }
 }
@@ -69,6 +118,7 @@ pub(crate) const fn stable(name: &'static str, args: (usize, usize), infer: Infe
         volatility: Volatility::Stable,
         infer,
         eval,
+        takes: Takes::Each(&[]),
         has_paths: false,
     }
 }
@@ -81,6 +131,7 @@ pub(crate) const fn volatile(name: &'static str, args: (usize, usize), infer: In
         volatility: Volatility::Volatile,
         infer,
         eval,
+        takes: Takes::Each(&[]),
         has_paths: false,
     }
 }

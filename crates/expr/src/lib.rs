@@ -27,6 +27,7 @@
 //! - `eval`: the evaluator; `compare`, `arith` and `cast` are its operators, `like` its patterns, `regexp` regular expressions, `interval` and `json`
 //!   what dates and documents need, `json_schema` what documents may be.
 //! - `func`: the table of functions.
+//! - `parameter`: the types of a prepared statement's parameters.
 //! - [`digits`]: which digits of an AVG an expression goes on with.
 //! - `aggregate`: COUNT, SUM and the rest, as accumulators the executor drives; `concat`: GROUP_CONCAT's texts.
 //! - `window`: window functions, which the executor works out over rows in order.
@@ -57,6 +58,7 @@ mod json;
 mod json_schema;
 mod like;
 mod node;
+mod parameter;
 mod pieces;
 pub mod print;
 mod regexp;
@@ -78,5 +80,6 @@ pub use like::LikePattern;
 pub use node::{
     ArithOp, BitOp, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, SubqueryKind, VarScope,
 };
+pub use parameter::{ParamKind, ParamPlace, Parameters, Params, Role};
 pub use scope::{AllowedColumns, DefaultOf, OUTER, Scope, ScopeAlias, ScopeColumn, ScopeTable, names_equal};
 pub use window::{WindowFunc, WindowFunction, misplaced_window_function, range_end};

@@ -57,7 +57,18 @@ pub struct WindowFunction {
 
 impl WindowFunction {
     /// By name, in upper case, with its arguments as they are written. `distinct`: `DISTINCT` stands before them.
-    pub fn resolve(name: &str, args: Vec<Expr>, distinct: bool, bind: &BindCtx) -> Result<WindowFunction> {
+    pub fn resolve(
+        name: &str,
+        mut args: Vec<Expr>,
+        distinct: bool,
+        bind: &BindCtx,
+    ) -> Result<WindowFunction> {
+        let number = match name {
+            "NTILE" => args.first_mut(),
+            "LAG" | "LEAD" | "NTH_VALUE" => args.get_mut(1),
+            _ => None,
+        };
+        number.into_iter().for_each(|e| bind.settle_count(e));
         let count = || SqlType::bigint_unsigned().with_length(21).with_nullable(false);
         let share = || SqlType::double().with_nullable(false);
         Ok(match name {
@@ -114,8 +125,9 @@ impl WindowFunction {
             "lead"
         };
         let mut args = args.into_iter();
-        let (value, number, default) = (args.next(), args.next(), args.next());
-        let value = value.ok_or_else(|| SqlError::parameter_count(name))?;
+        let (value, number, mut default) = (args.next(), args.next(), args.next());
+        let mut value = value.ok_or_else(|| SqlError::parameter_count(name))?;
+        bind.settle_common(std::iter::once(&mut value).chain(&mut default));
         let Some(default) = default else {
             let ty = handed_on(&value.ty).with_nullable(true);
             let args = vec![value];

@@ -21,7 +21,7 @@ use super::user_variables::UserVariables;
 use crate::accounts::{Account, Privileges};
 use crate::dictionary::TemporaryTables;
 use crate::error::{Result, SqlError, er};
-use crate::expr::{BindCtx, Env, SessionInfo, Subqueries, VarScope};
+use crate::expr::{BindCtx, Env, Parameters, SessionInfo, Subqueries, VarScope};
 use crate::mdl::{self, Holder};
 use crate::statements::long::Told;
 use crate::statements::setup::{Collected, Consumer};
@@ -242,6 +242,7 @@ impl SessionState {
             lc_time_names: self.settings.lc_time_names,
             query_attributes: self.database.components.is_installed(Component::QueryAttributes),
             literals: self.params_are_literals.get(),
+            parameters: Parameters::default(),
             depends_on_literals: Cell::new(false),
             depends_on_values: Cell::new(false),
             is_unsafe: Cell::new(false),

@@ -9,7 +9,8 @@ use tidemark_types::{Charset, SqlType, TypeKind, Val, assign};
 /// What is stored in a column, before it is evaluated: hexadecimal literals are numbers in numeric columns, bytes
 /// are read in the column's character set, a text is the bytes of its own in a column of bytes, and one that its own set cannot write is
 /// refused. Values then go through [`assign::assign`].
-pub fn assignable(e: Expr, column: &SqlType, name: &str, bind: &BindCtx) -> Expr {
+pub fn assignable(mut e: Expr, column: &SqlType, name: &str, bind: &BindCtx) -> Expr {
+    bind.settle_kept(&mut e, column);
     if e.ty.kind == TypeKind::Json && (column.is_numeric() || column.is_temporal()) {
         static FUNCTION: FuncDef = def(
             "json_value",

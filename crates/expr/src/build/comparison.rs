@@ -34,11 +34,12 @@ pub(super) enum Place {
 /// The operands of a comparison, literals turned into what they are compared with, and the kind of comparison.
 pub(super) fn comparable(
     place: Place,
-    left: Expr,
-    right: Expr,
+    mut left: Expr,
+    mut right: Expr,
     op: &str,
     bind: &BindCtx,
 ) -> Result<(CmpKind, Expr, Expr)> {
+    bind.settle_compared(&mut left, &mut right, op);
     let kinds = [left.ty.kind, right.ty.kind];
     if kinds.contains(&TypeKind::Json) && !kinds.contains(&TypeKind::Null) {
         let (left_value, right_value) = match place {
@@ -590,7 +591,14 @@ pub(crate) fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
 ///
 /// Between a constant and itself it is equal to that, and then a document is compared as one, a text beside a date must be a date, and a date with
 /// time beside a time is its time.
-pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn between(
+    mut e: Expr,
+    mut low: Expr,
+    mut high: Expr,
+    negated: bool,
+    bind: &BindCtx,
+) -> Result<Expr> {
+    bind.settle_listed(&mut e, [&mut low, &mut high]);
     let as_document = e.ty.kind == TypeKind::Json;
     let as_date = e.ty.has_date() && low.ty.is_string() && high.ty.is_string();
     let as_clock = e.ty.kind == TypeKind::Time && low.ty.kind == TypeKind::DateTime;

@@ -30,7 +30,8 @@ use tidemark_types::{CmpKind, Collation, Date, DateTime, Derivation, SqlType, Ti
 /// Lists from this length on are searched, not walked.
 const SET_MIN: usize = 8;
 
-pub(crate) fn in_list(e: Expr, mut list: Vec<Expr>, negated: bool, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn in_list(mut e: Expr, mut list: Vec<Expr>, negated: bool, bind: &BindCtx) -> Result<Expr> {
+    bind.settle_listed(&mut e, &mut list);
     if list.len() == 1 {
         let value = as_number_beside(e, &list);
         let (kind, value, only) = comparable(Place::Alone, value, list.remove(0), "=", bind)?;

@@ -27,6 +27,7 @@ use super::infer::{cmp_kind, number_kind, pattern_collation, result_type, text_c
 use super::interval::looks_like_a_date;
 use super::json::{json_type, typed_json};
 use super::node::*;
+use super::parameter::{ParamKind, ParamPlace, Parameters};
 use literal::literal;
 use std::cell::{Cell, RefCell};
 use tidemark_types::convert::{double_prefix, int_value, integer_prefix};
@@ -56,6 +57,8 @@ pub struct BindCtx {
     pub query_attributes: bool,
     /// The parameters are literals of the statement's text, and count as such.
     pub literals: bool,
+    /// The types of a prepared statement's parameters.
+    pub parameters: Parameters,
     /// Set when a parameter is bound in whose place some literals would be bound otherwise: a text beside a time counts as a
     /// time only if it is wholly one, and a number of two digits beside a YEAR is a year.
     pub depends_on_literals: Cell<bool>,
@@ -84,6 +87,7 @@ impl Default for BindCtx {
             lc_time_names: Locale::english(),
             query_attributes: false,
             literals: false,
+            parameters: Parameters::default(),
             depends_on_literals: Cell::new(false),
             depends_on_values: Cell::new(false),
             is_unsafe: Cell::new(false),
@@ -449,7 +453,8 @@ fn exact_parameter(e: Expr, beside: &SqlType, bind: &BindCtx) -> Expr {
     expr(ty, Node::Call(&FUNCTION, vec![e]))
 }
 
-pub(crate) fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn arith(op: ArithOp, mut left: Expr, mut right: Expr, bind: &BindCtx) -> Result<Expr> {
+    bind.settle_operands(op, &mut left, &mut right);
     let (left, right) = (json_as_double(as_number(left)), json_as_double(as_number(right)));
     let left = exact_parameter(left, &right.ty, bind);
     let right = exact_parameter(right, &left.ty, bind);
@@ -536,7 +541,8 @@ fn double_of(op: ArithOp, left: &SqlType, right: &SqlType, bind: &BindCtx) -> Sq
 }
 
 /// `- e`; the negative of a literal is a literal.
-pub fn neg(e: Expr, _bind: &BindCtx) -> Result<Expr> {
+pub fn neg(mut e: Expr, bind: &BindCtx) -> Result<Expr> {
+    bind.suppose_double(&mut e);
     let e = json_as_double(as_number(e));
     if let Node::Literal(value) = &e.node {
         let negated = match value {
@@ -754,11 +760,20 @@ pub(crate) fn regexp(e: Expr, pattern: Expr, negated: bool, bind: &BindCtx) -> R
 
 /// `CASE [operand] WHEN … THEN … [ELSE …] END`; without `otherwise` the last alternative is NULL.
 pub fn case(
-    operand: Option<Expr>,
-    whens: Vec<(Expr, Expr)>,
-    otherwise: Option<Expr>,
+    mut operand: Option<Expr>,
+    mut whens: Vec<(Expr, Expr)>,
+    mut otherwise: Option<Expr>,
     bind: &BindCtx,
 ) -> Result<Expr> {
+    if bind.parameters.derives() {
+        match &mut operand {
+            Some(operand) => {
+                bind.settle(std::iter::once(operand).chain(whens.iter_mut().map(|(when, _)| when)))
+            }
+            None => whens.iter_mut().for_each(|(when, _)| bind.settle_truth(when)),
+        }
+        bind.settle_common(whens.iter_mut().map(|(_, then)| then).chain(&mut otherwise));
+    }
     let results: Vec<&SqlType> = whens
         .iter()
         .map(|(_, r)| &r.ty)
@@ -800,7 +815,8 @@ pub fn case(
 }
 
 /// `CAST(e AS ty)`, `CONVERT(e, ty)`.
-pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
+pub fn cast(mut e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
+    bind.settle_cast(&mut e, &ty);
     let e = match ty.kind {
         _ if ty.is_float() => json_as_double(as_number(e)),
         _ if ty.is_integer() => made_document(e),
@@ -970,10 +986,14 @@ pub(crate) fn subquery(
     };
     let quantified = matches!(kind, SubqueryKind::Quantified(..));
     let is_not_in = kind == SubqueryKind::Quantified(CmpOp::Ne, Quantifier::All);
+    let is_in = matches!(kind, SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any)) || is_not_in;
     let operands = operands
         .into_iter()
         .zip(columns)
-        .map(|(operand, column)| {
+        .map(|(mut operand, column)| {
+            if is_in || !quantified {
+                bind.settle_as(&mut operand, ParamPlace::value(ParamKind::beside(column)));
+            }
             let other = self::column(0, column.clone());
             // NOT IN looks row by row at a constant that NULLIF makes, as it may be NULL.
             let by_row = is_not_in && matches!(&operand.node, Node::Call(def, _) if def.name == "nullif");

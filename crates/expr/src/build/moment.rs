@@ -9,6 +9,7 @@ use crate::function::{FuncDef, stable};
 use crate::interval::looks_like_a_date;
 use crate::json::{JSON_UNQUOTE, text_result};
 use crate::node::{Expr, IntervalUnit, Node};
+use crate::parameter::{ParamKind, ParamPlace};
 use tidemark_types::error::Result;
 use tidemark_types::temporal::parse;
 use tidemark_types::{Derivation, SqlType, TypeKind, Val};
@@ -26,12 +27,19 @@ fn json_as_text(e: Expr, bind: &BindCtx) -> Result<Expr> {
 
 /// `date + INTERVAL n unit`, `DATE_ADD`, `DATE_SUB` (`negate`).
 pub(crate) fn date_add(
-    date: Expr,
-    amount: Expr,
+    mut date: Expr,
+    mut amount: Expr,
     unit: IntervalUnit,
     negate: bool,
     bind: &BindCtx,
 ) -> Result<Expr> {
+    let kind = if unit.has_time() {
+        ParamKind::DateTime
+    } else {
+        ParamKind::Date
+    };
+    bind.settle_as(&mut date, ParamPlace::value(kind));
+    bind.settle_as(&mut amount, ParamPlace::value(ParamKind::of_amount(unit)));
     let date = json_as_text(date, bind)?;
     let micro = unit.has_microseconds();
     let seconds_fsp = if unit == IntervalUnit::Second {
@@ -192,7 +200,8 @@ fn fraction_digits(ty: &SqlType) -> u8 {
 }
 
 /// `EXTRACT(unit FROM e)`
-pub(crate) fn extract(unit: IntervalUnit, e: Expr, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn extract(unit: IntervalUnit, mut e: Expr, bind: &BindCtx) -> Result<Expr> {
+    bind.settle_as(&mut e, ParamPlace::value(ParamKind::DateTime));
     let e = json_as_text(e, bind)?;
     let e = match unit.has_time() {
         true if is_sum_of_times(&e) => e,

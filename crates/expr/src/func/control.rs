@@ -15,26 +15,30 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("if", (3, 3), if_type, |args, ty, ctx| {
         let branch = if args[0].is_true(ctx)? { &args[1] } else { &args[2] };
         to_kind(branch.eval(ctx)?, ty, ctx.env)
-    }),
+    })
+    .takes_common(1),
     def(
         "ifnull",
         (2, 2),
         |args, bind| common(args, "ifnull", bind),
         coalesce,
-    ),
+    )
+    .takes_common(0),
     def(
         "coalesce",
         (1, MANY),
         |args, bind| common(args, "coalesce", bind),
         coalesce,
-    ),
+    )
+    .takes_common(0),
     def(
         "any_value",
         (1, 1),
         |args, bind| common(args, "any_value", bind),
         coalesce,
-    ),
-    def("nullif", (2, 2), nullif_type, nullif),
+    )
+    .takes_common(0),
+    def("nullif", (2, 2), nullif_type, nullif).takes_common(0),
     def(
         "isnull",
         (1, 1),
@@ -49,19 +53,22 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(SqlType::bigint().with_nullable(false))
         },
         interval,
-    ),
+    )
+    .takes_alike(),
     def(
         "greatest",
         (2, MANY),
         |args, bind| extreme_type(args, "greatest", bind),
         |args, ty, ctx| extreme(args, ty, Ordering::Greater, ctx),
-    ),
+    )
+    .takes_common(0),
     def(
         "least",
         (2, MANY),
         |args, bind| extreme_type(args, "least", bind),
         |args, ty, ctx| extreme(args, ty, Ordering::Less, ctx),
-    ),
+    )
+    .takes_common(0),
     def(
         "name_const",
         (2, 2),

@@ -33,7 +33,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(hex_text(args, length, bind)?.with_nullable(true))
         },
         sha2,
-    ),
+    )
+    .takes(&[ParamKind::Text, ParamKind::Int(false)]),
     def(
         "to_base64",
         (1, 1),
@@ -68,7 +69,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         let mut bytes = vec![0; n as usize];
         fill_random(&mut bytes, "random_bytes")?;
         Ok(Val::string(bytes))
-    }),
+    })
+    .takes(&[ParamKind::Int(false)]),
     volatile(
         "uuid",
         (0, 0),

@@ -120,7 +120,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             ctx.env.session.set_last_insert_id(id);
             Ok(if value.is_null() { Val::Null } else { Val::UInt(id) })
         },
-    ),
+    )
+    .takes(&[ParamKind::Int(false)]),
     stable(
         "row_count",
         (0, 0),
@@ -177,7 +178,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             }
             Ok(Val::Int(0))
         },
-    ),
+    )
+    .takes(&[ParamKind::Int(false)]),
 ];
 
 /// What the session says of itself is weaker than a column, stronger than a literal.

@@ -39,8 +39,11 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 _ => Val::FALSE,
             })
         },
-    ),
-    def("json_extract", (2, MANY), json_result, extract).with_paths(),
+    )
+    .takes(&[ParamKind::Json]),
+    def("json_extract", (2, MANY), json_result, extract)
+        .takes(&[ParamKind::Json])
+        .with_paths(),
     JSON_UNQUOTE,
     def("json_quote", (1, 1), quoted_type, |args, _, ctx| {
         let text = known!(text_argument(&args[0], false, "json_quote", ctx)?);
@@ -91,17 +94,20 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     ),
     def("json_type", (1, 1), type_name_type, |args, _, ctx| {
         Ok(Val::str(known!(document(args, 0, "json_type", ctx)?).type_name()))
-    }),
+    })
+    .takes(&[ParamKind::Json]),
     def("json_depth", (1, 1), nullable_int, |args, _, ctx| {
         Ok(Val::Int(
             known!(document(args, 0, "json_depth", ctx)?).depth() as i64
         ))
-    }),
+    })
+    .takes(&[ParamKind::Json]),
     def("json_length", (1, 2), nullable_int, |args, _, ctx| {
         let doc = known!(document(args, 0, "json_length", ctx)?);
         let place = known!(at_path(&doc, args.get(1), ctx)?);
         Ok(Val::Int(place.length() as i64))
-    }),
+    })
+    .takes(&[ParamKind::Json]),
     def("json_keys", (1, 2), json_result, |args, _, ctx| {
         let doc = known!(document(args, 0, "json_keys", ctx)?);
         match known!(at_path(&doc, args.get(1), ctx)?) {
@@ -115,7 +121,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             }
             _ => Ok(Val::Null),
         }
-    }),
+    })
+    .takes(&[ParamKind::Json]),
     def("json_contains", (2, 3), nullable_int, |args, _, ctx| {
         let doc = known!(document(args, 0, "json_contains", ctx)?);
         let candidate = known!(document(args, 1, "json_contains", ctx)?);
@@ -136,16 +143,20 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("json_value", (7, 7), text_result, json_value),
     def("json_set", (3, MANY), json_result, |args, _, ctx| {
         changed(args, PathEdit::Set, "json_set", ctx)
-    }),
+    })
+    .takes(&[ParamKind::Json, ParamKind::Text, ParamKind::Json]),
     def("json_insert", (3, MANY), json_result, |args, _, ctx| {
         changed(args, PathEdit::Insert, "json_insert", ctx)
-    }),
+    })
+    .takes(&[ParamKind::Json, ParamKind::Text, ParamKind::Json]),
     def("json_replace", (3, MANY), json_result, |args, _, ctx| {
         changed(args, PathEdit::Replace, "json_replace", ctx)
-    }),
+    })
+    .takes(&[ParamKind::Json, ParamKind::Text, ParamKind::Json]),
     def("json_array_append", (3, MANY), json_result, |args, _, ctx| {
         changed(args, PathEdit::Append, "json_array_append", ctx)
-    }),
+    })
+    .takes(&[ParamKind::Json, ParamKind::Text, ParamKind::Json]),
     def("json_remove", (2, MANY), json_result, |args, _, ctx| {
         let mut doc = known!(document(args, 0, "json_remove", ctx)?);
         for e in &args[1..] {
@@ -160,10 +171,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     }),
     def("json_merge_patch", (2, MANY), json_result, |args, _, ctx| {
         patched(args, ctx)
-    }),
+    })
+    .takes_all(ParamKind::Json),
     def("json_merge_preserve", (2, MANY), json_result, |args, _, ctx| {
         merged(args, "json_merge_preserve", ctx)
-    }),
+    })
+    .takes_all(ParamKind::Json),
 ];
 
 /// A character may become six, and two quotes stand around all.

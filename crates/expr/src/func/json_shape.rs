@@ -23,15 +23,18 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         let doc = known!(document(args, 0, "json_pretty", ctx)?);
         let written = doc.indented_while(&mut |length| grows_within_packet(length, "json_pretty", ctx))?;
         Ok(written.map_or(Val::Null, Val::string))
-    }),
+    })
+    .takes(&[ParamKind::Json]),
     def("json_storage_size", (1, 1), nullable_int, |args, _, ctx| {
         let doc = known!(document(args, 0, "json_storage_size", ctx)?);
         Ok(Val::Int(1 + size_of_value(&doc) as i64))
-    }),
+    })
+    .takes(&[ParamKind::Json]),
     def("json_storage_free", (1, 1), nullable_int, |args, _, ctx| {
         known!(document(args, 0, "json_storage_free", ctx)?);
         Ok(Val::Int(0))
-    }),
+    })
+    .takes(&[ParamKind::Json]),
     def(
         "json_array_insert",
         (3, MANY),
@@ -40,7 +43,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             _ => Err(SqlError::parameter_count("json_array_insert")),
         },
         |args, _, ctx| changed(args, PathEdit::ArrayInsert, "json_array_insert", ctx),
-    ),
+    )
+    .takes(&[ParamKind::Json, ParamKind::Text, ParamKind::Json]),
 ];
 
 /// Bytes behind the type's.

@@ -44,6 +44,7 @@ use super::eval::{bytes, text};
 use super::function::{FuncDef, MANY, def, stable, volatile};
 use super::infer::{joined_collation, length_of_all, length_under, text_type};
 use super::node::{Expr, Node};
+use super::parameter::ParamKind;
 use super::pieces::{PIECE, Pieces, changed, pieces, pieces_of_text};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -161,6 +162,7 @@ pub fn call(name: &str, mut args: Vec<Expr>, bind: &BindCtx) -> Result<Expr> {
     if def.name == "found_rows" {
         bind.deprecate("FOUND_ROWS()", "Consider using COUNT(*) instead.");
     }
+    bind.settle_arguments(def, &mut args);
     let ty = (def.infer)(&mut args, bind)?;
     // What is made of texts and bytes is bytes.
     if ty.is_binary_string() && args.iter().any(|arg| arg.ty.is_binary_string()) {

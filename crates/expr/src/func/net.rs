@@ -37,7 +37,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             };
             Ok(Val::string(std::net::Ipv4Addr::from(n).to_string()))
         },
-    ),
+    )
+    .takes(&[ParamKind::Int(false)]),
     def(
         "inet6_aton",
         (1, 1),

@@ -12,19 +12,23 @@ use tidemark_types::Decimal;
 use tidemark_types::convert::{clamp_int, with_places};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
-    def("abs", (1, 1), absolute_type, abs),
+    def("abs", (1, 1), absolute_type, abs).takes(&[ParamKind::Double]),
     def("ceil", (1, 1), whole_number, |args, ty, ctx| {
         to_whole(args, ty, ctx, Decimal::ceil, f64::ceil)
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("floor", (1, 1), whole_number, |args, ty, ctx| {
         to_whole(args, ty, ctx, Decimal::floor, f64::floor)
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("round", (1, 2), rounded_type, |args, ty, ctx| {
         rounded(args, ty, ctx, true)
-    }),
+    })
+    .takes(&[ParamKind::Decimal, ParamKind::Int(false)]),
     def("truncate", (2, 2), rounded_type, |args, ty, ctx| {
         rounded(args, ty, ctx, false)
-    }),
+    })
+    .takes(&[ParamKind::Decimal, ParamKind::Int(false)]),
     def("sign", (1, 1), number_int, |args, _, ctx| {
         let x = known!(double(&args[0], ctx)?);
         Ok(Val::Int(if x > 0.0 {
@@ -34,29 +38,36 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         } else {
             0
         }))
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("mod", (2, 2), mod_type, |args, _, ctx| args[0].eval(ctx)),
     def("pow", (2, 2), double_type, |args, _, ctx| {
         let (x, y) = (known!(double(&args[0], ctx)?), known!(double(&args[1], ctx)?));
         finite(x.powf(y), "pow", args, ctx.env)
-    }),
+    })
+    .takes(&[ParamKind::Double, ParamKind::Double]),
     def("sqrt", (1, 1), nullable_double, |args, _, ctx| {
         let x = known!(double(&args[0], ctx)?);
         Ok(if x < 0.0 { Val::Null } else { Val::Double(x.sqrt()) })
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("exp", (1, 1), double_type, |args, _, ctx| {
         finite(known!(double(&args[0], ctx)?).exp(), "exp", args, ctx.env)
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("ln", (1, 1), nullable_double, |args, _, ctx| {
         logarithm(known!(double(&args[0], ctx)?), f64::ln, ctx)
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("log2", (1, 1), nullable_double, |args, _, ctx| {
         logarithm(known!(double(&args[0], ctx)?), f64::log2, ctx)
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("log10", (1, 1), nullable_double, |args, _, ctx| {
         logarithm(known!(double(&args[0], ctx)?), f64::log10, ctx)
-    }),
-    def("log", (1, 2), nullable_double, log),
+    })
+    .takes(&[ParamKind::Double]),
+    def("log", (1, 2), nullable_double, log).takes(&[ParamKind::Double, ParamKind::Double]),
     def(
         "pi",
         (0, 0),
@@ -69,24 +80,30 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     ),
     def("sin", (1, 1), double_type, |args, _, ctx| {
         Ok(Val::Double(known!(double(&args[0], ctx)?).sin()))
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("cos", (1, 1), double_type, |args, _, ctx| {
         Ok(Val::Double(known!(double(&args[0], ctx)?).cos()))
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("tan", (1, 1), double_type, |args, _, ctx| {
         Ok(Val::Double(known!(double(&args[0], ctx)?).tan()))
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("cot", (1, 1), double_type, |args, _, ctx| {
         finite(1.0 / known!(double(&args[0], ctx)?).tan(), "cot", args, ctx.env)
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("asin", (1, 1), nullable_double, |args, _, ctx| {
         Ok(number(known!(double(&args[0], ctx)?).asin()))
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("acos", (1, 1), nullable_double, |args, _, ctx| {
         Ok(number(known!(double(&args[0], ctx)?).acos()))
-    }),
-    def("atan", (1, 2), double_type, arctan),
-    def("atan2", (1, 2), double_type, arctan),
+    })
+    .takes(&[ParamKind::Double]),
+    def("atan", (1, 2), double_type, arctan).takes(&[ParamKind::Double]),
+    def("atan2", (1, 2), double_type, arctan).takes(&[ParamKind::Double, ParamKind::Double]),
     def("degrees", (1, 1), double_type, |args, _, ctx| {
         finite(
             known!(double(&args[0], ctx)?) * (180.0 / std::f64::consts::PI),
@@ -94,12 +111,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             args,
             ctx.env,
         )
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("radians", (1, 1), double_type, |args, _, ctx| {
         Ok(Val::Double(
             known!(double(&args[0], ctx)?) * (std::f64::consts::PI / 180.0),
         ))
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     volatile(
         "rand",
         (0, 1),
@@ -108,7 +127,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(SqlType::double().with_nullable(false))
         },
         rand,
-    ),
+    )
+    .takes(&[ParamKind::Double]),
     def(
         "crc32",
         (1, 1),
@@ -131,7 +151,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(server_text(64, true, bind))
         },
         conv,
-    ),
+    )
+    .takes(&[
+        ParamKind::Int(false),
+        ParamKind::Int(false),
+        ParamKind::Int(false),
+    ]),
     def("bit_count", (1, 1), bit_count_type, |args, _, ctx| {
         let value = args[0].eval(ctx)?;
         if value.is_null() {
@@ -145,7 +170,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             value => value.to_operand_bits(ctx.env)?.count_ones() as i64,
         };
         Ok(Val::Int(ones))
-    }),
+    })
+    .takes(&[ParamKind::Mask]),
     def(
         "format",
         (2, 3),
@@ -158,7 +184,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             ))
         },
         format,
-    ),
+    )
+    .takes(&[ParamKind::Decimal, ParamKind::Int(false)]),
 ];
 
 /// A value only where it is a number.

@@ -29,7 +29,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(SqlType::bigint().with_nullable(any_nullable(args)))
         },
         instr,
-    ),
+    )
+    .takes(&[
+        ParamKind::Text,
+        ParamKind::Text,
+        ParamKind::Int(false),
+        ParamKind::Int(false),
+        ParamKind::Int(false),
+    ]),
     def(
         "regexp_substr",
         (2, 5),
@@ -39,7 +46,13 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(ty.with_nullable(true))
         },
         substr,
-    ),
+    )
+    .takes(&[
+        ParamKind::Text,
+        ParamKind::Text,
+        ParamKind::Int(false),
+        ParamKind::Int(false),
+    ]),
     def(
         "regexp_replace",
         (3, 6),
@@ -52,7 +65,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(ty.with_nullable(any_nullable(args)))
         },
         replace,
-    ),
+    )
+    .takes(&[
+        ParamKind::Text,
+        ParamKind::Text,
+        ParamKind::Text,
+        ParamKind::Int(false),
+        ParamKind::Int(false),
+    ]),
 ];
 
 fn check(args: &mut Vec<Expr>, name: &'static str, bind: &BindCtx) -> Result<()> {

@@ -68,7 +68,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let end = charset(ty).prefix_len(&text, n);
             Ok(slice(text, 0, end))
         },
-    ),
+    )
+    .takes(&[ParamKind::Text, ParamKind::Int(false)]),
     def(
         "right",
         (2, 2),
@@ -81,7 +82,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let end = text.len();
             Ok(slice(text, start, end))
         },
-    ),
+    )
+    .takes(&[ParamKind::Text, ParamKind::Int(false)]),
     def(
         "substring",
         (2, 3),
@@ -102,7 +104,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             })
         },
         substring,
-    ),
+    )
+    .takes(&[ParamKind::Text, ParamKind::Int(false), ParamKind::Int(false)]),
     def(
         "repeat",
         (2, 2),
@@ -122,7 +125,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let _room = known!(within_packet(text.len() as u128 * n as u128, "repeat", ctx)?);
             Ok(Val::string(text.repeat(n)))
         },
-    ),
+    )
+    .takes(&[ParamKind::Text, ParamKind::Int(false)]),
     def(
         "space",
         (1, 1),
@@ -138,13 +142,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let _room = known!(within_packet(n as u128, "space", ctx)?);
             Ok(Val::string(vec![b' '; n as usize]))
         },
-    ),
+    )
+    .takes(&[ParamKind::Int(false)]),
     def("lpad", (3, 3), padded_type, |args, ty, ctx| {
         pad(args, ty, ctx, true)
-    }),
+    })
+    .takes(&[ParamKind::Text, ParamKind::Int(false)]),
     def("rpad", (3, 3), padded_type, |args, ty, ctx| {
         pad(args, ty, ctx, false)
-    }),
+    })
+    .takes(&[ParamKind::Text, ParamKind::Int(false)]),
     def("ltrim", (1, 1), text_like_first, |args, _, ctx| {
         trim(args, ctx, true, false)
     }),
@@ -185,7 +192,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(text_with(args, &[3], length, "insert", bind)?.with_nullable(nullable))
         },
         insert,
-    ),
+    )
+    .takes(&[ParamKind::Text, ParamKind::Int(false), ParamKind::Int(false)]),
     def(
         "quote",
         (1, 1),
@@ -248,14 +256,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         (1, 1),
         |args, bind| Ok(server_text(65, any_nullable(args), bind)),
         |args, _, ctx| base(args, 2, ctx),
-    ),
+    )
+    .takes(&[ParamKind::Int(false)]),
     def(
         "oct",
         (1, 1),
         |args, bind| Ok(server_text(65, any_nullable(args), bind)),
         |args, _, ctx| base(args, 8, ctx),
-    ),
-    def("char", (1, MANY), build::char_type, build::char_bytes::<1>),
+    )
+    .takes(&[ParamKind::Int(false)]),
+    def("char", (1, MANY), build::char_type, build::char_bytes::<1>).takes_all(ParamKind::Int(false)),
     def(
         "elt",
         (2, MANY),
@@ -278,7 +288,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 None => Ok(Val::Null),
             }
         },
-    ),
+    )
+    .takes(&[ParamKind::Int(false)]),
     def(
         "make_set",
         (2, MANY),
@@ -302,7 +313,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let _room = known!(within_packets(total as u128, 2, "make_set", ctx)?);
             Ok(Val::string(chosen.join(&b','.to_owned())))
         },
-    ),
+    )
+    .takes(&[ParamKind::Int(false)]),
     def(
         "soundex",
         (1, 1),
@@ -336,7 +348,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(text_of(&mut args[1..end], longest, "export_set", bind)?.with_nullable(nullable))
         },
         export_set,
-    ),
+    )
+    .takes(&[
+        ParamKind::Int(false),
+        ParamKind::Text,
+        ParamKind::Text,
+        ParamKind::Text,
+        ParamKind::Int(false),
+    ]),
 ];
 
 /// No longer than the constant at this place says.

@@ -46,7 +46,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         (2, 3),
         |args, bind| search_type(args, "locate", bind),
         |args, ty, ctx| locate(&args[0], &args[1], args.get(2), ty, ctx),
-    ),
+    )
+    .takes(&[ParamKind::Text, ParamKind::Text, ParamKind::Int(false)]),
     def(
         "position",
         (2, 2),
@@ -78,7 +79,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             }
             Ok(Val::Int(0))
         },
-    ),
+    )
+    .takes_alike(),
     def(
         "find_in_set",
         (2, 2),
@@ -120,7 +122,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(ty)
         },
         substring_index,
-    ),
+    )
+    .takes(&[ParamKind::Text, ParamKind::Text, ParamKind::Int(false)]),
 ];
 
 /// The character set that a text argument counts its characters in.

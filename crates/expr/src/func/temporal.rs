@@ -46,7 +46,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             }
             Ok(Val::Date(date))
         },
-    ),
+    )
+    .takes(&[ParamKind::Date]),
     def(
         "time",
         (1, 1),
@@ -63,7 +64,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 ..known!(value.to_time(ctx.env)?)
             }))
         },
-    ),
+    )
+    .takes(&[ParamKind::DateTime]),
     def(
         "year",
         (1, 1),
@@ -72,42 +74,53 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(year_type())
         },
         |args, _, ctx| Ok(Val::UInt(known!(date(&args[0], ctx)?).year as u64)),
-    ),
+    )
+    .takes(&[ParamKind::DateTime]),
     def("month", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(known!(date(&args[0], ctx)?).month as i64))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("day", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(known!(date(&args[0], ctx)?).day as i64))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("quarter", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int((known!(date(&args[0], ctx)?).month as i64 + 2) / 3))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("hour", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().0 as i64))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("minute", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().1 as i64))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("second", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().2 as i64))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("microsecond", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().3 as i64))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("dayofweek", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(
             weekday(known!(full_date(&args[0], ctx)?).day_number(), true) + 1,
         ))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("weekday", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(weekday(
             known!(full_date(&args[0], ctx)?).day_number(),
             false,
         )))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("dayofyear", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(calendar::day_of_year(known!(full_date(&args[0], ctx)?))))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def(
         "dayname",
         (1, 1),
@@ -116,7 +129,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let day = weekday(known!(full_date(&args[0], ctx)?).day_number(), false);
             Ok(written(ctx.env.lc_time_names.days[day as usize], ty))
         },
-    ),
+    )
+    .takes(&[ParamKind::DateTime]),
     def(
         "monthname",
         (1, 1),
@@ -128,19 +142,22 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 .and_then(|month| ctx.env.lc_time_names.months.get(month));
             Ok(written(*known!(name), ty))
         },
-    ),
+    )
+    .takes(&[ParamKind::DateTime]),
     def("week", (1, 2), part_type, |args, _, ctx| {
         let date = known!(full_date(&args[0], ctx)?);
         let Some(mode) = week_mode(args, ctx)? else {
             return Ok(Val::Int(0));
         };
         Ok(Val::Int(week(date, WeekMode::from_mode(mode as u64 & 7)).0))
-    }),
+    })
+    .takes(&[ParamKind::DateTime, ParamKind::Int(false)]),
     def("weekofyear", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(
             week(known!(full_date(&args[0], ctx)?), WeekMode::from_mode(3)).0,
         ))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("yearweek", (1, 2), part_type, |args, _, ctx| {
         let date = known!(full_date(&args[0], ctx)?);
         let Some(mode) = week_mode(args, ctx)? else {
@@ -148,7 +165,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         };
         let (number, year) = week(date, WeekMode::from_mode(mode as u64 & 7 | 2));
         Ok(Val::Int(year * 100 + number))
-    }),
+    })
+    .takes(&[ParamKind::DateTime, ParamKind::Int(false)]),
     def(
         "last_day",
         (1, 1),
@@ -165,7 +183,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let last = calendar::days_in_month(date.year as i64, date.month as i64) as u8;
             Ok(Val::Date(Date { day: last, ..date }))
         },
-    ),
+    )
+    .takes(&[ParamKind::DateTime]),
     def("to_days", (1, 1), part_type, |args, _, ctx| {
         let value = args[0].eval(ctx)?;
         let date = known!(value.to_written_date(ctx.env)?);
@@ -173,7 +192,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             return invalid(no_date(&value), ctx);
         }
         Ok(Val::Int(date.day_number()))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("to_seconds", (1, 1), part_type, |args, _, ctx| {
         let value = args[0].eval(ctx)?;
         let t = known!(value.to_datetime(ctx.env)?);
@@ -182,7 +202,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             return invalid(SqlError::incorrect_value("datetime", &shown), ctx);
         }
         Ok(Val::Int(t.to_micros() / 1_000_000))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def(
         "from_days",
         (1, 1),
@@ -199,7 +220,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 None => beyond("DATE", "from_days", args, ctx),
             }
         },
-    ),
+    )
+    .takes(&[ParamKind::Int(false)]),
     def(
         "makedate",
         (2, 2),
@@ -217,7 +239,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let days = calendar::day_number(year, 1, 1).saturating_add(day - 1);
             Ok(Date::from_day_number(days).map_or(Val::Null, Val::Date))
         },
-    ),
+    )
+    .takes(&[ParamKind::Int(false), ParamKind::Int(false)]),
     def(
         "maketime",
         (3, 3),
@@ -231,7 +254,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(SqlType::time(scale).with_nullable(true))
         },
         maketime,
-    ),
+    )
+    .takes(&[ParamKind::Int(false), ParamKind::Int(false), ParamKind::Decimal]),
     def(
         "sec_to_time",
         (1, 1),
@@ -268,24 +292,28 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             }
             Ok(Val::Time(time))
         },
-    ),
+    )
+    .takes(&[ParamKind::Decimal]),
     def("time_to_sec", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(
             known!(args[0].eval(ctx)?.to_time(ctx.env)?).micros / 1_000_000,
         ))
-    }),
+    })
+    .takes(&[ParamKind::Time]),
     def("date_format", (2, 2), date_format_type, |args, ty, ctx| {
         let value = args[0].eval(ctx)?;
         let t = known!(value.to_moment(ctx.env)?);
         let format = known!(text(&args[1], ctx)?);
         let text = format_datetime(t, &format, ctx.env.lc_time_names)?;
         Ok(text.map_or(Val::Null, |text| written(text, ty)))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def("time_format", (2, 2), formatted_type, |args, _, ctx| {
         let t = known!(clock(&args[0].eval(ctx)?, ctx.env)?);
         let format = known!(text(&args[1], ctx)?);
         Ok(format_time(t, &format)?.map_or(Val::Null, Val::string))
-    }),
+    })
+    .takes(&[ParamKind::DateTime]),
     def(
         "str_to_date",
         (2, 2),

@@ -80,8 +80,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             ))
         },
     ),
-    stable("unix_timestamp", (0, 1), unix_type, unix_timestamp),
-    stable("from_unixtime", (1, 2), from_unix_type, from_unixtime),
+    stable("unix_timestamp", (0, 1), unix_type, unix_timestamp).takes(&[ParamKind::DateTime]),
+    stable("from_unixtime", (1, 2), from_unix_type, from_unixtime).takes(&[ParamKind::Decimal]),
     def(
         "convert_tz",
         (3, 3),
@@ -91,7 +91,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(SqlType::datetime(digits).with_nullable(true))
         },
         convert_tz,
-    ),
+    )
+    .takes(&[ParamKind::DateTime]),
 ];
 
 /// The number of fractional digits asked for, a constant of 0 to 6.

@@ -28,7 +28,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             }
             Ok(Val::Int(a.day_number() - b.day_number()))
         },
-    ),
+    )
+    .takes(&[ParamKind::DateTime, ParamKind::DateTime]),
     def(
         "timediff",
         (2, 2),
@@ -47,7 +48,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(SqlType::bigint().with_nullable(true))
         },
         timestampdiff,
-    ),
+    )
+    .takes(&[ParamKind::Text, ParamKind::DateTime, ParamKind::DateTime]),
     def("timestampadd", (3, 3), timestampadd_type, |args, ty, ctx| {
         let unit = unit_of(&args[0], "timestampadd")?;
         let sum = Sum {
@@ -72,10 +74,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     ),
     def("addtime", (2, 2), addtime_type, |args, ty, ctx| {
         addtime(args, ty, ctx, 1)
-    }),
+    })
+    .takes(&[ParamKind::Time, ParamKind::Time]),
     def("subtime", (2, 2), addtime_type, |args, ty, ctx| {
         addtime(args, ty, ctx, -1)
-    }),
+    })
+    .takes(&[ParamKind::Time, ParamKind::Time]),
     def(
         "timestamp",
         (1, 2),
@@ -104,19 +108,22 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 None => beyond("DATETIME", "timestamp", args, ctx),
             }
         },
-    ),
+    )
+    .takes(&[ParamKind::DateTime, ParamKind::Time]),
     def("period_add", (2, 2), number_int, |args, _, ctx| {
         let (period, months) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
         Ok(Val::Int(from_months(
             months_of(period, "period_add")?.saturating_add(months),
         )))
-    }),
+    })
+    .takes(&[ParamKind::Int(false), ParamKind::Int(false)]),
     def("period_diff", (2, 2), number_int, |args, _, ctx| {
         let (a, b) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
         Ok(Val::Int(
             months_of(a, "period_diff")? - months_of(b, "period_diff")?,
         ))
-    }),
+    })
+    .takes(&[ParamKind::Int(false), ParamKind::Int(false)]),
 ];
 
 /// Digits behind the point of an operand taken for a time; a text that is none may have six.

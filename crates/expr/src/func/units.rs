@@ -14,11 +14,13 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             .zip(1..)
             .map(|(unit, power)| (1024f64.powi(power), *unit));
         Ok(Val::string(in_unit(bytes, steps)))
-    }),
+    })
+    .takes(&[ParamKind::Double]),
     def("format_pico_time", (1, 1), unit_text, |args, _, ctx| {
         let picoseconds = known!(double(&args[0], ctx)?);
         Ok(Val::string(pico_time(picoseconds)))
-    }),
+    })
+    .takes(&[ParamKind::Double]),
 ];
 
 /// So many picoseconds, as FORMAT_PICO_TIME() writes them.

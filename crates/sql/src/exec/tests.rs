@@ -135,7 +135,7 @@ impl World {
             ddl::execute(state, &parsed.statement)?;
             return Ok(String::new());
         }
-        let plan = plan::plan(&parsed.statement, state, params)?;
+        let plan = plan::plan(&parsed.statement, state, params.into())?;
         let mut out = Text::default();
         self.txn.begin(Isolation::RepeatableRead, false);
         let outcome = exec::run(&plan, state, &mut self.txn, params, &mut out);

@@ -473,8 +473,11 @@ impl<'a> Planner<'a> {
             return Ok((None, None));
         };
         self.binder.ctx.is_unsafe.set(true);
-        let offset = limit.offset.as_ref().map(|e| self.plain(e)).transpose()?;
-        Ok((offset, Some(self.plain(&limit.count)?)))
+        let mut offset = limit.offset.as_ref().map(|e| self.plain(e)).transpose()?;
+        let mut count = self.plain(&limit.count)?;
+        let numbers = offset.iter_mut().chain([&mut count]);
+        numbers.for_each(|e| self.binder.ctx.settle_limit(e));
+        Ok((offset, Some(count)))
     }
 }
 

@@ -22,7 +22,9 @@ use crate::context::TableUse;
 use crate::context::traces::Trace;
 use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Binder, DateConstant, EvalCtx, Expr, NoSubqueries, Node, build};
+use crate::expr::{
+    Binder, DateConstant, EvalCtx, Expr, NoSubqueries, Node, ParamPlace, Parameters, Params, build,
+};
 use crate::information_schema::SetupTable;
 use crate::mdl::Mode;
 use crate::parse::ast::{self, Statement, TableRef};
@@ -75,21 +77,28 @@ pub struct StatementPlan {
     pub moments: Vec<AsOf>,
     /// Texts that stand beside dates: each must be one.
     pub dates: Vec<DateConstant>,
+    /// The types of its parameters, if it was planned without values: as many as have one.
+    pub places: Vec<ParamPlace>,
 }
 
 /// Plans a query, a data change, DO or EXPLAIN. The parameters lend their types; a statement that is only prepared has
 /// none yet.
-pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Result<Box<StatementPlan>> {
+pub fn plan(statement: &Statement, state: &SessionState, params: Params) -> Result<Box<StatementPlan>> {
     plan_with(state, params, |planner, sample| planner.body(statement, sample))
 }
 
 /// Plans a statement whose body `make` plans.
 pub(super) fn plan_with(
     state: &SessionState,
-    params: &[Value],
+    params: Params,
     make: impl FnOnce(&mut Planner, &EvalCtx) -> Result<Body>,
 ) -> Result<Box<StatementPlan>> {
-    let ctx = state.bind_ctx();
+    let mut ctx = state.bind_ctx();
+    ctx.parameters = match params.derives {
+        true => Parameters::deriving(),
+        false => Parameters::known(params.places),
+    };
+    let params = params.values;
     let mut env = state.env(&NoSubqueries, params);
     env.unbound = params.is_empty();
     let sample = env.ctx();
@@ -149,6 +158,7 @@ pub(super) fn plan_with(
         deprecated: ctx.deprecated.take(),
         moments,
         dates: [ctx.dates.take(), contexts.dates()].concat(),
+        places: ctx.parameters.found(),
     };
     planned.one_shot = planned.uses_variables() || ctx.depends_on_values.get();
     Ok(Box::new(planned))

@@ -619,7 +619,8 @@ impl FrameBinder<'_, '_, '_, '_> {
                 ),
             ));
         }
-        let distance = self.binder.bind(distance, self.scope, self.hooks)?;
+        let mut distance = self.binder.bind(distance, self.scope, self.hooks)?;
+        self.binder.ctx.settle_count(&mut distance);
         Ok(FrameEnd::Rows { preceding, distance })
     }
 

@@ -51,7 +51,9 @@ impl Session {
         }
         if is_planned(statement) && !is_of_dump {
             return self.in_own_schema(statement, |session| {
-                session.plan_and_run(statement, params, more, out).map(drop)
+                session
+                    .plan_and_run(statement, params.into(), more, out)
+                    .map(drop)
             });
         }
         if let Statement::Execute { name, using } = statement {

@@ -9,6 +9,7 @@ use crate::accounts::Privileges;
 use crate::context::{Done, ResultSink, ok_info};
 use crate::ddl::accounts::access_denied;
 use crate::error::{Result, SqlError, er};
+use crate::expr::Params;
 use crate::parse::ast::{Explain, ExplainFormat, Statement};
 use crate::parse::parse_shape;
 use std::sync::Arc;
@@ -58,7 +59,7 @@ impl Session {
             statement: parsed.statement,
         }));
         let own = std::mem::replace(&mut self.state.schema, schema);
-        let explained = self.plan_and_run(&explain, &[], more, out);
+        let explained = self.plan_and_run(&explain, Params::default(), more, out);
         self.state.schema = own;
         explained.map(drop)
     }

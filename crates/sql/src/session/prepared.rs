@@ -8,14 +8,15 @@ use super::measure::About;
 use super::run::ReadyPlan;
 use super::{Prepared, Session};
 use crate::context::{Answer, Counter, Database, Process, ResultSink, SessionState, command};
-use crate::error::memory::check_memory;
+use crate::dictionary::TableDef;
+use crate::error::memory::{Reservation, check_memory, reserve_memory};
 use crate::error::{Result, SqlError, er};
-use crate::expr::SessionInfo;
+use crate::expr::{NoSubqueries, ParamPlace, Params, SessionInfo};
 use crate::parse::ast::{PrepareSource, Statement, StatementHints};
 use crate::parse::{expect_single, parse_shape, trim};
 use crate::statements::Meter;
 use crate::statements::prepared::Instance;
-use crate::types::{Collation, ColumnMeta, SqlType, Value};
+use crate::types::{Collation, ColumnMeta, Value};
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,11 +38,59 @@ pub(super) struct PreparedStatement {
     hints: Option<Arc<StatementHints>>,
     pub param_count: usize,
     plan: Option<ReadyPlan>,
+    parameters: ParamTypes,
     /// The text, for the process list and its digest.
     about: About,
     /// Where what it does over the binary protocol is counted.
     meter: Option<Meter>,
     counted: Counted,
+}
+
+/// The types that the parameters of a statement have by their places; none for a statement that is not planned.
+#[derive(Default)]
+struct ParamTypes {
+    places: Vec<ParamPlace>,
+    /// True if the statement changes rows, and ignores no errors, so that a value that cannot be converted is one.
+    is_strict: bool,
+    /// The stored tables that they may come from.
+    tables: Vec<Arc<TableDef>>,
+    /// The dictionary's epoch at which they were derived, or found to be right.
+    epoch: u64,
+    /// The version of the session's temporary tables then.
+    temporary_at: u64,
+}
+
+impl ParamTypes {
+    /// Returns those of so many parameters.
+    fn of(ready: &ReadyPlan, count: usize) -> ParamTypes {
+        let mut places = ready.plan.places.clone();
+        places.resize(count, ParamPlace::default());
+        ParamTypes {
+            places,
+            is_strict: ready.plan.writes() && !ready.plan.ignores(),
+            tables: ready.stored_tables().cloned().collect(),
+            epoch: ready.epoch(),
+            temporary_at: ready.temporary_at,
+        }
+    }
+
+    /// True if no definition that they may come from has changed since.
+    #[inline]
+    fn are_right(&mut self, state: &SessionState) -> bool {
+        let dictionary = state.database.dictionary();
+        self.places.is_empty()
+            || self.temporary_at == state.temporary.version()
+                && (self.epoch == dictionary.epoch() || dictionary.still_right(&mut self.epoch, &self.tables))
+    }
+
+    /// True if one of these values is to be bound as something else.
+    #[inline]
+    fn convert(&self, params: &[Value]) -> bool {
+        self.places
+            .iter()
+            .zip(params)
+            .any(|(place, value)| place.converts(value))
+    }
 }
 
 /// A prepared statement among those of all sessions (`max_prepared_stmt_count`), until this is dropped; and where others see it.
@@ -144,6 +193,7 @@ impl Session {
             hints: parsed.hints.map(Arc::from),
             param_count: parsed.param_count,
             plan: None,
+            parameters: ParamTypes::default(),
             about: About {
                 verb: "EXECUTE",
                 text: sql.into(),
@@ -174,11 +224,14 @@ impl Session {
         let id = self.statements.next_id();
         prepared.list(&self.state, (id, None), self.measure.took_nanos());
         let results = self.state.results_collation();
-        let param = SqlType::varchar(16_383, results.unwrap_or(Collation::DEFAULT));
-        let param = ColumnMeta::of_expression("?", &param, results);
+        let of_texts = results.unwrap_or(Collation::DEFAULT);
+        let param = |at: usize| {
+            let place = prepared.parameters.places.get(at).copied().unwrap_or_default();
+            ColumnMeta::of_expression("?", &place.kind.sql_type(of_texts), results)
+        };
         let answer = Prepared {
             id,
-            params: vec![param; prepared.param_count],
+            params: (0..prepared.param_count).map(param).collect(),
             columns,
             warnings: self.state.warnings.count(),
         };
@@ -195,19 +248,21 @@ impl Session {
         if self.state.settings.trace.enabled {
             self.state.traces.borrow_mut().begin(&prepared.about.text);
         }
+        let unbound = Params::of_prepared(prepared.param_count);
         let mut ready = match prepared.hints.clone() {
             None => self.in_own_schema(&prepared.statement, |session| {
-                session.ready(&prepared.statement, &[])
+                session.ready(&prepared.statement, unbound)
             })?,
             Some(hints) => self.with_hints(&hints, |session| {
                 session.in_own_schema(&prepared.statement, |session| {
-                    session.ready(&prepared.statement, &[])
+                    session.ready(&prepared.statement, unbound)
                 })
             })?,
         };
         // Planned without parameters; whether it serves some is for the plan to say.
         ready.fresh = prepared.param_count == 0;
         ready.plan.warn_of_deprecated(&self.state);
+        prepared.parameters = ParamTypes::of(&ready, prepared.param_count);
         prepared.plan = Some(ready);
         // What is kept is there now: tree, plan and text.
         hold(0)?;
@@ -260,27 +315,54 @@ impl Session {
             return Err(SqlError::wrong_arguments("EXECUTE"));
         }
         let statement = Arc::clone(&prepared.statement);
+        if !prepared.parameters.are_right(&self.state) {
+            self.derive_again(prepared);
+        }
+        let converted;
+        let converts = prepared.parameters.convert(params);
+        let params = match converts {
+            false => params,
+            true => {
+                // What the conversion warns of is kept.
+                self.clear_diagnostics();
+                converted = self
+                    .converted(prepared, params)
+                    .inspect_err(|error| self.note_error(error))?;
+                &converted
+            }
+        };
+        let given = Params {
+            values: params,
+            places: &prepared.parameters.places,
+            derives: false,
+        };
         if self.state.settings.trace.enabled {
             self.state.traces.borrow_mut().begin(&prepared.about.text);
         }
         self.measure.is_reprepared.set(false);
         let result = if let Some(hints) = prepared.hints.clone() {
-            self.clear_diagnostics();
+            if !converts {
+                self.clear_diagnostics();
+            }
             self.with_hints(&hints, |session| match is_planned(&statement) && !more {
                 true => session.in_own_schema(&statement, |session| {
-                    session.run_kept(&mut prepared.plan, &statement, params, out)
+                    session.run_kept(&mut prepared.plan, &statement, given, out)
                 }),
                 false => session.carry_out(&statement, params, more, out),
             })
         } else if is_planned(&statement) && !more {
-            self.clear_diagnostics();
+            if !converts {
+                self.clear_diagnostics();
+            }
             self.in_own_schema(&statement, |session| {
-                session.run_kept(&mut prepared.plan, &statement, params, out)
+                session.run_kept(&mut prepared.plan, &statement, given, out)
             })
         } else if is_planned(&statement) {
-            self.clear_diagnostics();
+            if !converts {
+                self.clear_diagnostics();
+            }
             self.in_own_schema(&statement, |session| {
-                session.plan_and_run(&statement, params, more, out).map(drop)
+                session.plan_and_run(&statement, given, more, out).map(drop)
             })
         } else {
             self.run_statement(&statement, params, more, out)
@@ -291,6 +373,37 @@ impl Session {
             instance.reprepared();
         }
         result.inspect_err(|error| self.note_error(error))
+    }
+
+    /// Derives the types of the parameters again, after a definition that they come from has changed. If the statement cannot be planned any
+    /// more, its execution says why.
+    #[cold]
+    fn derive_again(&mut self, prepared: &mut PreparedStatement) {
+        let unbound = Params::of_prepared(prepared.param_count);
+        let ready = self.in_own_schema(&prepared.statement, |session| {
+            session.ready(&prepared.statement, unbound)
+        });
+        if let Ok(ready) = ready {
+            prepared.parameters = ParamTypes::of(&ready, prepared.param_count);
+        }
+    }
+
+    /// The values to bind in place of those that were sent.
+    #[cold]
+    fn converted(&self, prepared: &PreparedStatement, params: &[Value]) -> Result<Vec<Value>> {
+        let mut env = self.state.env(&NoSubqueries, &[]);
+        env.writes = prepared.parameters.is_strict;
+        let mut converted = Vec::with_capacity(params.len());
+        for (at, value) in params.iter().enumerate() {
+            let place = prepared.parameters.places.get(at).copied().unwrap_or_default();
+            let _room = match value {
+                Value::Str(text) => reserve_memory(text.len())?,
+                _ => Reservation::NONE,
+            };
+            converted.push(place.convert(value.clone(), &env)?);
+            check_memory()?;
+        }
+        Ok(converted)
     }
 
     pub(super) fn prepare_text(&mut self, name: &str, source: &PrepareSource) -> Result<Answer> {

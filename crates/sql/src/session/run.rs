@@ -5,15 +5,17 @@ use super::Session;
 use super::guard::Effect;
 use crate::accounts::Privileges;
 use crate::context::{Alarm, Counter, OkInfo, ResultSink, RightsAt, SessionState, command, status};
-use crate::dictionary::{Dictionary, is_open_table};
+use crate::dictionary::{Dictionary, TableDef, is_open_table};
 use crate::error::{Result, SqlError, er};
 use crate::exec::{self, Outcome};
+use crate::expr::Params;
 use crate::mdl::Mode;
 use crate::parse::ast::{LockClause, ObjectName, QueryBody, Statement, TableRef};
 use crate::plan::{StatementPlan, plan};
 use crate::statements::Meter;
 use crate::statements::stages::Stage;
 use crate::types::Value;
+use std::sync::Arc;
 use std::time::Duration;
 use tidemark_engine::{RowCounts, failpoint};
 
@@ -45,9 +47,24 @@ fn is_right(plan: &StatementPlan, epoch: &mut u64, dictionary: &Dictionary) -> b
 /// [`is_right`] after some definition has changed.
 #[cold]
 fn is_right_still(plan: &StatementPlan, epoch: &mut u64, dictionary: &Dictionary) -> bool {
+    dictionary.still_right(epoch, stored_tables(plan))
+}
+
+fn stored_tables(plan: &StatementPlan) -> impl Iterator<Item = &Arc<TableDef>> {
     let used = plan.uses().iter().map(|used| &used.table);
-    let stored = used.filter(|table| !table.temporary && !table.is_virtual());
-    dictionary.still_right(epoch, stored)
+    used.filter(|table| !table.temporary && !table.is_virtual())
+}
+
+impl ReadyPlan {
+    /// Returns the dictionary's epoch it was planned at, or found to be right at.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Returns the tables whose definitions it depends on, and that are in the dictionary.
+    pub fn stored_tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        stored_tables(&self.plan)
+    }
 }
 
 /// Whether a plan could be run, or must be made anew.
@@ -61,7 +78,7 @@ impl Session {
     pub(super) fn plan_and_run(
         &mut self,
         statement: &Statement,
-        params: &[Value],
+        params: Params,
         more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<ReadyPlan> {
@@ -72,7 +89,7 @@ impl Session {
     pub(super) fn plan_and_run_again(
         &mut self,
         statement: &Statement,
-        params: &[Value],
+        params: Params,
         more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<ReadyPlan> {
@@ -82,7 +99,7 @@ impl Session {
     fn plan_until_run(
         &mut self,
         statement: &Statement,
-        params: &[Value],
+        params: Params,
         (more, is_new): (bool, bool),
         out: &mut dyn ResultSink,
     ) -> Result<ReadyPlan> {
@@ -93,7 +110,7 @@ impl Session {
             if is_new && tries == 0 {
                 ready.plan.warn_of_deprecated(&self.state);
             }
-            if let Ran::Done = self.run_ready(&mut ready, params, more, out)? {
+            if let Ran::Done = self.run_ready(&mut ready, params.values, more, out)? {
                 return Ok(ready);
             }
         }
@@ -103,7 +120,7 @@ impl Session {
         ))
     }
 
-    pub(super) fn ready(&self, statement: &Statement, params: &[Value]) -> Result<ReadyPlan> {
+    pub(super) fn ready(&self, statement: &Statement, params: Params) -> Result<ReadyPlan> {
         let epoch = self.state.database.dictionary().epoch();
         let temporary_at = self.state.temporary.version();
         let allowed_at = self.state.rights_at();
@@ -132,12 +149,12 @@ impl Session {
         &mut self,
         kept: &mut Option<ReadyPlan>,
         statement: &Statement,
-        params: &[Value],
+        params: Params,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
         // What is traced is what is considered, so it is planned anew.
         if let Some(ready) = kept.as_mut().filter(|_| !self.state.settings.trace.enabled) {
-            if let Ran::Done = self.run_ready(ready, params, false, out)? {
+            if let Ran::Done = self.run_ready(ready, params.values, false, out)? {
                 return Ok(());
             }
             self.count_command(command::STMT_REPREPARE);

@@ -148,7 +148,7 @@ impl Session {
             into: Some(ast::Into::Variables(vec![HIDDEN_VARIABLE.to_owned()])),
         };
         let statement = ast::Statement::Query(Box::new(query));
-        self.plan_and_run(&statement, params, false, &mut Discard)?;
+        self.plan_and_run(&statement, params.into(), false, &mut Discard)?;
         let found = self.state.user_variables.borrow_mut().remove(HIDDEN_VARIABLE);
         Ok(found.unwrap_or(Value::Null))
     }

@@ -217,7 +217,7 @@ impl Session {
         more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<Option<ReadyPlan>> {
-        let mut ready = match self.ready(&parsed.statement, values) {
+        let mut ready = match self.ready(&parsed.statement, values.into()) {
             // That a literal beside a date is none is an error before those.
             Err(error) if OF_WHOLE_STATEMENT.contains(&error.code) => return Ok(None),
             ready => ready.inspect_err(|_| self.count_failed(&parsed.statement))?,
@@ -229,7 +229,7 @@ impl Session {
         match self.run_ready(&mut ready, values, more, out)? {
             Ran::Done => Ok(Some(ready)),
             Ran::Stale => self
-                .plan_and_run_again(&parsed.statement, values, more, out)
+                .plan_and_run_again(&parsed.statement, values.into(), more, out)
                 .map(Some),
         }
     }

@@ -19,6 +19,8 @@ pub struct ParsedDateTime {
     pub offset: Option<i32>,
     /// There was something behind it.
     pub truncated: bool,
+    /// It has a time behind the date.
+    pub has_time: bool,
 }
 
 impl ParsedDateTime {
@@ -265,6 +267,7 @@ fn read_datetime(text: &[u8], in_full: bool, mode: SqlMode) -> Read {
             value,
             offset: parts.offset,
             truncated: s.at < text.len(),
+            has_time: parts.count > 3,
         }),
         None => Read::Wrong,
     }
@@ -338,6 +341,7 @@ pub fn number_to_moment(n: i128, fraction: f64, fsp: u8) -> Option<ParsedDateTim
         value: add_micro(value, micro)?,
         offset: None,
         truncated,
+        has_time: !is_date,
     })
 }
 

@@ -28,7 +28,7 @@ pub struct Selected {
 /// `table` is the new table's name.
 pub fn selected(state: &SessionState, table: &str, query: &ast::Query, params: &[Value]) -> Result<Selected> {
     let mut columns = Vec::new();
-    let plan = plan_with(state, params, |planner, _| {
+    let plan = plan_with(state, params.into(), |planner, _| {
         let (source, uses) = planner.source_query(query, &mut None)?;
         columns = made_columns(state, &source.query, &uses);
         if let Some(locked) = uses.iter().find(|used| used.mode == Mode::Write) {
@@ -55,7 +55,7 @@ pub fn filling(
     table: &Unnamed,
     params: &[Value],
 ) -> Result<Box<StatementPlan>> {
-    plan_with(state, params, |planner, _| {
+    plan_with(state, params.into(), |planner, _| {
         let mut target = planner.whole_target(Arc::clone(&table.def), Arc::clone(&table.table))?;
         let (source, uses) = planner.source_query(query, &mut None)?;
         let columns = table.columns_of(source.query.columns.len());

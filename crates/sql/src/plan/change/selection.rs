@@ -122,7 +122,9 @@ impl RowSelection {
         let limit = match clauses.limit {
             Some(limit) => {
                 binder.ctx.is_unsafe.set(true);
-                Some(binder.bind(limit, &Scope::default(), hooks)?)
+                let mut limit = binder.bind(limit, &Scope::default(), hooks)?;
+                binder.ctx.settle_limit(&mut limit);
+                Some(limit)
             }
             None => None,
         };

@@ -330,10 +330,13 @@ fn to_whole<'a>(
 /// ROUND(x, d) has the scale `d` where that is a constant.
 fn rounded_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     let mut ty = same_number(args, bind)?;
-    let places = match args.get(1).map(|e| &e.node) {
+    // Digits that are no constant are those of the type, whatever is rounded.
+    let places = match args.get(1) {
         None => Some(0),
-        Some(crate::Node::Literal(Val::Int(n))) => Some(*n),
-        Some(_) => None,
+        Some(places) => match build::constant(places, bind) {
+            Some(Val::Int(n)) => Some(n),
+            _ => None,
+        },
     };
     if ty.kind == TypeKind::Decimal {
         let (int, scale) = decimal_shape(&ty);
@@ -383,8 +386,11 @@ fn rounded<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, round: bool
             if ty.is_integer() {
                 Val::Int(clamp_int(d.to_i128().unwrap_or(0)) as i64)
             } else {
-                let wanted = ty.scale.min(places.max(0) as u8);
-                Val::Decimal(if d.scale() < wanted { d.round(wanted) } else { d })
+                Val::Decimal(if d.scale() < ty.scale {
+                    d.round(ty.scale)
+                } else {
+                    d
+                })
             }
         }
     })

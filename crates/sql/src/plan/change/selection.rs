@@ -150,6 +150,11 @@ impl RowSelection {
             };
             arrays.substitute(filter);
         }
+        if hooks.planner.state.settings.rewrites.semijoin
+            && let Some(whole) = filter.take()
+        {
+            filter = Some(looked_up_by_keys(whole, target, hooks));
+        }
         let (gate, filter) = match filter {
             Some(filter) => gated(&filter),
             None => (None, None),
@@ -223,6 +228,26 @@ impl RowSelection {
             ignore: clauses.ignore,
             columns_read,
         })
+    }
+}
+
+/// The condition with those tests of EXISTS by keys that an index of the target leads to.
+fn looked_up_by_keys(filter: Expr, target: &Target, hooks: &mut BlockHooks) -> Expr {
+    let leads = |column: usize| {
+        let mut indexes = target.def.indexes.iter().filter(|index| index.visible);
+        indexes.any(|index| index.parts[0].column == column && index.parts[0].prefix.is_none())
+    };
+    let mut changed = false;
+    let tests = conjuncts(&filter).into_iter().map(|test| {
+        let by_key = hooks.planner.look_up_by_key(test, leads);
+        changed |= by_key.is_some();
+        by_key.unwrap_or_else(|| test.clone())
+    });
+    let mut tests: Vec<Expr> = tests.collect();
+    match (changed, tests.len()) {
+        (false, _) => filter,
+        (true, 1) => tests.remove(0),
+        (true, _) => build::and(tests),
     }
 }
 

@@ -108,6 +108,32 @@ impl<'a> Planner<'a> {
         })
     }
 
+    /// `EXISTS (SELECT … WHERE k = x)` as `x IN (SELECT k …)`, where `x` is a column that an index leads to: the condition of a change, whose rows
+    /// are found, and locked, by the index then. Of a condition that stands alone, NULL is as good as false.
+    pub(in crate::plan) fn look_up_by_key(
+        &mut self,
+        test: &Expr,
+        leads: impl Fn(usize) -> bool,
+    ) -> Option<Expr> {
+        let Node::Subquery {
+            id,
+            kind: SubqueryKind::Exists,
+            operands,
+        } = &test.node
+        else {
+            return None;
+        };
+        let parts = self.parts(*id, SubqueryKind::Exists, operands)?;
+        let is_key = |e: &Expr| matches!(e.node, Node::Column(slot) if leads(slot));
+        match parts.pairs.as_slice() {
+            [(_, outside, _)] if is_key(outside) => {
+                let query = self.values_of(test, &parts, *id);
+                Some(found_in(test, &parts, query))
+            }
+            _ => None,
+        }
+    }
+
     /// Makes look-ups of the tests with EXISTS in a condition; returns whether there are any.
     fn looks_up(&mut self, e: &mut Expr) -> bool {
         if let Node::Subquery { id, kind, operands } = &e.node
@@ -275,19 +301,27 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The test as a look-up among the values of a query: `(x, y) IN (…) IS TRUE`, since a test with EXISTS is never NULL. Rows with NULLs, which
-/// equal none, are not looked up: they would have to be compared one by one.
-fn looked_up(test: &Expr, parts: &Parts, query: usize) -> Expr {
+/// What is compared outside in the values of a query: `(x, y) IN (…)`.
+fn found_in(test: &Expr, parts: &Parts, query: usize) -> Expr {
     let operands = parts
         .pairs
         .iter()
         .map(|(kind, outside, _)| (*kind, outside.clone()));
+    Expr {
+        node: Node::Subquery {
+            id: query,
+            kind: SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any),
+            operands: operands.collect(),
+        },
+        ..test.clone()
+    }
+}
+
+/// The test as a look-up among the values of a query: `(x, y) IN (…) IS TRUE`, since a test with EXISTS is never NULL. Rows with NULLs, which
+/// equal none, are not looked up: they would have to be compared one by one.
+fn looked_up(test: &Expr, parts: &Parts, query: usize) -> Expr {
     let with = |node| Expr { node, ..test.clone() };
-    let found = with(Node::Subquery {
-        id: query,
-        kind: SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any),
-        operands: operands.collect(),
-    });
+    let found = found_in(test, parts, query);
     let mut conditions: Vec<Expr> = match parts.pairs.len() {
         1 => Vec::new(),
         _ => parts

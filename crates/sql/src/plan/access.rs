@@ -77,6 +77,8 @@ pub struct Request<'a> {
     pub dice: &'a Dice,
     /// The rows of several indexes may be merged.
     pub merges: bool,
+    /// A row that satisfies the conjuncts passes: no other condition is tested behind the table, so one row may stand for a group.
+    pub skips: bool,
     /// The rows are to be changed: they are not looked for in the whole of an index that happens to have all columns, as in MySQL.
     pub changes: bool,
     /// What is known of its rows.

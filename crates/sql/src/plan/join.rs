@@ -631,6 +631,7 @@ impl Joiner<'_, '_> {
             forced: from.forced || locks && table.estimate_rows() < SMALL_TABLE_ROWS,
             dice: &self.planner.dice,
             merges: self.planner.state.settings.rewrites.index_merge,
+            skips: scan.late_filter.is_none(),
             changes: false,
             statistics: statistics.as_deref(),
             sample: self.planner.sample,

@@ -68,8 +68,8 @@ pub(crate) fn choose_in_order(
         request.on_literals,
     );
     let skips = match &wish.values {
-        Some(values) => skips(request, values, wish, spread.as_ref())?,
-        None => Vec::new(),
+        Some(values) if request.skips => skips(request, values, wish, spread.as_ref())?,
+        _ => Vec::new(),
     };
     let given = gives_order(&best, request, wish);
     let in_order = given.as_ref().map(|given| given.direction);

@@ -184,6 +184,7 @@ impl RowSelection {
             forced,
             dice: &hooks.planner.dice,
             merges: hooks.planner.state.settings.rewrites.index_merge,
+            skips: false,
             changes: true,
             sample: Some(sample),
             generated: &generated,

@@ -2,8 +2,9 @@
 //!
 //! A hint concerns the statement (MAX_EXECUTION_TIME, SET_VAR: [`StatementHints`]) or the query block whose keyword it follows
 //! ([`BlockHints`]). Those that name indexes become index hints of the block's tables, and so need nothing more of the planner
-//! than USE INDEX does; JOIN_FIXED_ORDER is STRAIGHT_JOIN. The others choose among algorithms: they are read, and change
-//! nothing, for there is no such choice here.
+//! than USE INDEX does; JOIN_FIXED_ORDER is STRAIGHT_JOIN. Those that order some of the tables, and those that forbid what the planner does by
+//! itself, go to it as [`BlockAdvice`]. The others ask for what it does anyway where it is cheaper, or choose among algorithms that are
+//! not here: they are read, and change nothing.
 //!
 //! A hint is advice. What is wrong with it is a warning, never an error, and a comment that cannot be read is ignored as a whole.
 //! Names, texts and numbers of the warnings are MySQL's.
@@ -11,6 +12,7 @@
 use super::ast::*;
 use super::lexer::{Lexer, Op, Token, TokenKind, unquote};
 use super::parser::Parser;
+use std::sync::Arc;
 use tidemark_types::error::{SqlError, er};
 
 /// The longest MAX_EXECUTION_TIME, in milliseconds.
@@ -35,28 +37,36 @@ const WITHOUT_EFFECT: &[&str] = &[
     "GROUP_INDEX",
     "HASH_JOIN",
     "INDEX_MERGE",
-    "JOIN_ORDER",
-    "JOIN_PREFIX",
-    "JOIN_SUFFIX",
     "MERGE",
     "MRR",
     "NO_BKA",
     "NO_BNL",
-    "NO_DERIVED_CONDITION_PUSHDOWN",
     "NO_GROUP_INDEX",
     "NO_HASH_JOIN",
     "NO_ICP",
-    "NO_INDEX_MERGE",
-    "NO_MERGE",
     "NO_MRR",
     "NO_ORDER_INDEX",
     "NO_RANGE_OPTIMIZATION",
-    "NO_SEMIJOIN",
-    "NO_SKIP_SCAN",
     "ORDER_INDEX",
     "SEMIJOIN",
     "SKIP_SCAN",
     "SUBQUERY",
+];
+
+/// Hints that order tables.
+const ORDER_HINTS: &[(&str, JoinPlace)] = &[
+    ("JOIN_PREFIX", JoinPlace::First),
+    ("JOIN_ORDER", JoinPlace::Anywhere),
+    ("JOIN_SUFFIX", JoinPlace::Last),
+];
+
+/// Hints that forbid something.
+const DENYING_HINTS: &[(&str, Denied)] = &[
+    ("NO_SEMIJOIN", Denied::Semijoin),
+    ("NO_MERGE", Denied::Merge),
+    ("NO_DERIVED_CONDITION_PUSHDOWN", Denied::ConditionPushdown),
+    ("NO_INDEX_MERGE", Denied::IndexMerge),
+    ("NO_SKIP_SCAN", Denied::SkipScan),
 ];
 
 /// What the hints of a query block ask for.
@@ -69,6 +79,26 @@ pub(super) struct BlockHints {
     /// JOIN_FIXED_ORDER
     pub fixed_order: bool,
     indexes: Vec<IndexesOfTable>,
+    tables: Vec<TablesOfHint>,
+}
+
+/// What a hint asks of some tables.
+#[derive(Clone, Copy)]
+enum Asked {
+    Order(JoinPlace),
+    Not(Denied),
+}
+
+/// JOIN_ORDER, NO_MERGE and their kin.
+struct TablesOfHint {
+    hint: &'static str,
+    asked: Asked,
+    /// The tables, each with the query block that it names; `None`: the hint's own.
+    tables: Vec<(String, Option<String>)>,
+    /// Others than its own block are named for the whole hint.
+    block: Option<String>,
+    /// Only some indexes of the tables are meant.
+    of_indexes: bool,
 }
 
 /// INDEX and its kin.
@@ -90,12 +120,19 @@ impl IndexesOfTable {
 }
 
 impl BlockHints {
-    /// Gives the tables of FROM the index hints that name them. `number` is the block's, counted from 1.
-    pub fn apply(self, number: usize, tables: &mut [TableRef], warnings: &mut Vec<SqlError>) {
+    /// Gives the tables of FROM the index hints that name them; returns what is left for the block. `number` is its own, counted from 1.
+    pub fn apply(
+        self,
+        number: usize,
+        tables: &mut [TableRef],
+        warnings: &mut Vec<SqlError>,
+    ) -> Option<Arc<BlockAdvice>> {
+        let own = format!("select#{number}");
+        let is_own =
+            |block: &Option<String>| block.is_none() || *block == self.name || block.as_deref() == Some(&own);
+        let advice = advice_of(&self.tables, is_own, (&own, tables), warnings);
         for hint in self.indexes {
-            let own = format!("select#{number}");
-            let is_here =
-                hint.block.is_none() || hint.block == self.name || hint.block.as_deref() == Some(&own);
+            let is_here = is_own(&hint.block);
             let path = format!("`{}`@`{}`", hint.table, hint.block.as_deref().unwrap_or(&own));
             let table = is_here.then(|| find_table(tables, &hint.table)).flatten();
             let Some(table) = table else {
@@ -116,7 +153,57 @@ impl BlockHints {
                 }),
             });
         }
+        advice
     }
+}
+
+/// What the hints about tables ask of their block, `own`. Those for other blocks, and for some indexes of a table alone, ask for nothing.
+fn advice_of(
+    hints: &[TablesOfHint],
+    is_own: impl Fn(&Option<String>) -> bool,
+    (own, tables): (&str, &mut [TableRef]),
+    warnings: &mut Vec<SqlError>,
+) -> Option<Arc<BlockAdvice>> {
+    let mut advice = BlockAdvice::default();
+    for hint in hints
+        .iter()
+        .filter(|hint| is_own(&hint.block) && !hint.of_indexes)
+    {
+        let mut names = Vec::new();
+        for (name, block) in &hint.tables {
+            let path = match hint.asked {
+                Asked::Order(_) => format!("`{name}`"),
+                Asked::Not(_) => format!("`{name}`@`{}`", block.as_deref().unwrap_or(own)),
+            };
+            match is_own(block) && find_named(tables, name) {
+                true => names.push(name.clone()),
+                // What is named of another block may be there.
+                false if matches!(hint.asked, Asked::Order(_)) && !is_own(block) => {}
+                false => warnings.push(unresolved(&path, hint.hint)),
+            }
+        }
+        let is_meant = !names.is_empty() || hint.tables.is_empty();
+        match hint.asked {
+            Asked::Order(place) => advice.orders.push((place, names)),
+            Asked::Not(denied) if is_meant => advice.denied.push((denied, names)),
+            Asked::Not(_) => {}
+        }
+    }
+    (advice != BlockAdvice::default()).then(|| Arc::new(advice))
+}
+
+/// Whether there is a table, of whatever kind, that is known by a name.
+fn find_named(tables: &mut [TableRef], name: &str) -> bool {
+    tables.iter_mut().any(|table| match table {
+        TableRef::Derived { alias, .. } => alias == name,
+        TableRef::JsonTable(table) => table.alias == name,
+        TableRef::Join(join) => {
+            let Join { left, right, .. } = &mut **join;
+            find_named(std::slice::from_mut(left), name) || find_named(std::slice::from_mut(right), name)
+        }
+        TableRef::Nested(nested) => find_named(nested, name),
+        TableRef::Table(_) => find_table(std::slice::from_mut(table), name).is_some(),
+    })
 }
 
 /// Warning 3128.
@@ -198,11 +285,17 @@ impl Parser<'_> {
     }
 
     /// Gives the tables their hints.
-    pub(super) fn apply_hints(&mut self, hints: BlockHints, number: usize, tables: &mut [TableRef]) {
-        if !hints.indexes.is_empty() {
-            let of_statement = self.statement_hints.get_or_insert_default();
-            hints.apply(number, tables, &mut of_statement.warnings);
+    pub(super) fn apply_hints(
+        &mut self,
+        hints: BlockHints,
+        number: usize,
+        tables: &mut [TableRef],
+    ) -> Option<Arc<BlockAdvice>> {
+        if hints.indexes.is_empty() && hints.tables.is_empty() {
+            return None;
         }
+        let of_statement = self.statement_hints.get_or_insert_default();
+        hints.apply(number, tables, &mut of_statement.warnings)
     }
 
     /// The hints of the whole statement. MAX_EXECUTION_TIME holds for a query, in its first SELECT.
@@ -291,6 +384,12 @@ impl HintReader<'_> {
                 Ok(())
             }
             _ if let Some((hint, used)) = index_hint => self.indexes(hint, *used),
+            _ if let Some((hint, place)) = ORDER_HINTS.iter().find(|(name, _)| *name == word) => {
+                self.tables(hint, Asked::Order(*place))
+            }
+            _ if let Some((hint, denied)) = DENYING_HINTS.iter().find(|(name, _)| *name == word) => {
+                self.tables(hint, Asked::Not(*denied))
+            }
             name if WITHOUT_EFFECT.contains(&name) => self.arguments(),
             _ => self.wrong(),
         }
@@ -402,6 +501,45 @@ impl HintReader<'_> {
             true => self.statement.warnings.push(duplicate(&given.printed())),
             false => self.block.indexes.push(given),
         }
+        Ok(())
+    }
+
+    /// `([@block] [table[@block] [index …] [, …]])`; of NO_SEMIJOIN strategies, of which this planner has the one that materializes.
+    fn tables(&mut self, hint: &'static str, asked: Asked) -> Read<()> {
+        self.open()?;
+        let mut given = TablesOfHint {
+            hint,
+            asked,
+            tables: Vec::new(),
+            block: self.block_reference()?,
+            of_indexes: false,
+        };
+        let takes_indexes = matches!(asked, Asked::Not(Denied::IndexMerge | Denied::SkipScan));
+        let mut is_behind_table = false;
+        while self.token.kind != TokenKind::Op(Op::RParen) {
+            if self.token.kind == TokenKind::Op(Op::Comma) {
+                self.advance()?;
+                is_behind_table = false;
+                continue;
+            }
+            if is_behind_table {
+                return self.wrong();
+            }
+            let name = self.name()?;
+            let block = self.block_reference()?;
+            match takes_indexes && !given.tables.is_empty() {
+                true => given.of_indexes = true,
+                false => given.tables.push((name, block)),
+            }
+            is_behind_table = !takes_indexes;
+        }
+        self.close()?;
+        if matches!(asked, Asked::Not(Denied::Semijoin)) {
+            let is_meant = |(name, _): &(String, _)| name.eq_ignore_ascii_case("MATERIALIZATION");
+            given.of_indexes |= !given.tables.is_empty() && !given.tables.iter().any(is_meant);
+            given.tables.clear();
+        }
+        self.block.tables.push(given);
         Ok(())
     }
 

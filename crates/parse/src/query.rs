@@ -251,7 +251,7 @@ impl Parser<'_> {
         if self.accept("FROM") && !self.accept("DUAL") {
             select.from = self.list(Parser::table_ref)?;
         }
-        self.apply_hints(hints, number, &mut select.from);
+        select.advice = self.apply_hints(hints, number, &mut select.from);
         if self.accept("WHERE") {
             select.filter = Some(self.expr()?);
         }

@@ -91,6 +91,8 @@ pub struct Select {
     pub calc_found_rows: bool,
     /// The optimizer hint MAX_EXECUTION_TIME, in milliseconds: it holds if this block is the whole statement. `None`: not given.
     pub max_execution_time_ms: Option<u64>,
+    /// What other optimizer hints ask of it; `None`: nothing.
+    pub advice: Option<Arc<BlockAdvice>>,
     /// What is selected, at least one.
     pub items: Vec<SelectItem>,
     /// Comma-separated in FROM; empty without FROM or with FROM DUAL.
@@ -105,6 +107,50 @@ pub struct Select {
     pub having: Option<Expr>,
     /// `WINDOW`, in the order written.
     pub windows: Vec<NamedWindow>,
+}
+
+/// What optimizer hints ask of how a query block is done. Tables go by the names that the block knows them by.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct BlockAdvice {
+    /// JOIN_PREFIX, JOIN_ORDER and JOIN_SUFFIX: tables that are joined in this order, and where.
+    pub orders: Vec<(JoinPlace, Vec<String>)>,
+    /// What is not to be done, with which tables; of none: with all.
+    pub denied: Vec<(Denied, Vec<String>)>,
+}
+
+/// Where tables stand in the order of a join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinPlace {
+    /// Before all others.
+    First,
+    /// Anywhere.
+    Anywhere,
+    /// Behind all others.
+    Last,
+}
+
+/// What a hint whose name begins with NO forbids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denied {
+    /// To join the block, a subquery, with what is around it.
+    Semijoin,
+    /// To make a derived table a part of the block.
+    Merge,
+    /// To test conditions on a derived table inside of it.
+    ConditionPushdown,
+    /// To find rows by several indexes.
+    IndexMerge,
+    /// To read an index from group to group.
+    SkipScan,
+}
+
+impl BlockAdvice {
+    /// Whether something is not to be done with a table of this name.
+    pub fn denies(&self, what: Denied, table: &str) -> bool {
+        let is_named = |tables: &[String]| tables.is_empty() || tables.iter().any(|name| name == table);
+        let mut denied = self.denied.iter();
+        denied.any(|(denied, tables)| *denied == what && is_named(tables))
+    }
 }
 
 /// What stands between SELECT and FROM.

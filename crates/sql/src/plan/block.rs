@@ -240,6 +240,7 @@ impl<'a> Planner<'a> {
             output: items.into_iter().map(|item| item.expr).collect(),
             distinct: select.distinct,
             order,
+            advice: select.advice.clone(),
             limited: false,
             frees_latches: false,
         };

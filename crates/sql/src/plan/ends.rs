@@ -72,6 +72,7 @@ impl Planner<'_> {
             needed: &needed,
             wish: &wish,
             first: None,
+            advice: block.advice.as_deref(),
             locks: &[None],
         };
         let joined = self.source(tree, filter, input)?;

@@ -77,6 +77,16 @@ pub(super) enum Tree {
 }
 
 impl FromTable {
+    /// Whether hints call it by a name.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.alias == name || self.locked_as == name
+    }
+
+    /// Whether hints say that something is not to be done with it.
+    pub fn is_denied(&self, advice: &ast::BlockAdvice, what: ast::Denied) -> bool {
+        advice.denies(what, &self.alias) || advice.denies(what, &self.locked_as)
+    }
+
     /// Whether it is a stored table of this name, whatever it is called in the statement.
     pub fn is_named(&self, name: &str) -> bool {
         matches!(&self.input, FromInput::Stored { def, .. } if def.name == name)

@@ -19,6 +19,7 @@ use super::walk::has_subquery;
 use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, Node, OUTER, build};
+use crate::parse::ast::{BlockAdvice, Denied};
 use crate::statistics::TableStatistics;
 use crate::types::sort::KeyForm;
 use std::cell::RefCell;
@@ -61,6 +62,8 @@ pub(super) struct JoinInput<'j> {
     pub wish: &'j OrderWish,
     /// The table that is to be read first, if any is.
     pub first: Option<usize>,
+    /// What hints ask of the join.
+    pub advice: Option<&'j BlockAdvice>,
     /// How each table's rows are locked: exclusively, and how to wait.
     pub locks: &'j [Option<(bool, LockWait)>],
 }
@@ -613,6 +616,7 @@ impl Joiner<'_, '_> {
         let conjuncts: Vec<&Expr> = conditions.iter().map(|c| &c.expr).collect();
         // It locks what it reads: of a small table, the fewest rows.
         let locks = matches!(scan.lock, Some((true, _)));
+        let denies = |what| (self.input.advice).is_some_and(|advice| from.is_denied(advice, what));
         let is_known =
             |slot: usize| slot >= OUTER || slot < AGGREGATE && known.contains(&self.table_of(slot));
         ask(&Request {
@@ -630,8 +634,8 @@ impl Joiner<'_, '_> {
             allowed: from.allowed.as_deref(),
             forced: from.forced || locks && table.estimate_rows() < SMALL_TABLE_ROWS,
             dice: &self.planner.dice,
-            merges: self.planner.state.settings.rewrites.index_merge,
-            skips: scan.late_filter.is_none(),
+            merges: self.planner.state.settings.rewrites.index_merge && !denies(Denied::IndexMerge),
+            skips: scan.late_filter.is_none() && !denies(Denied::SkipScan),
             changes: false,
             statistics: statistics.as_deref(),
             sample: self.planner.sample,

@@ -11,6 +11,7 @@ use super::from::Tree;
 use super::join::{Condition, Joiner, ROWS_MIN};
 use crate::error::Result;
 use crate::expr::{CmpOp, Node};
+use crate::parse::ast::JoinPlace;
 
 /// Most tables whose order is searched from each of them.
 const SEARCH_MAX: usize = 8;
@@ -23,6 +24,15 @@ fn leads(condition: &Condition) -> bool {
         Node::Or(_) => condition.share_of_parts == 1.0,
         _ => false,
     }
+}
+
+/// Whether a table of an item is to be joined behind one that is not there.
+fn waits(item: &Tree, there: &[usize], before: &[(usize, usize)]) -> bool {
+    let inside = item.tables();
+    let is_missing = |at: &usize| !there.contains(at) && !inside.contains(at);
+    before
+        .iter()
+        .any(|(earlier, later)| inside.contains(later) && is_missing(earlier))
 }
 
 impl Joiner<'_, '_> {
@@ -38,12 +48,56 @@ impl Joiner<'_, '_> {
         if straight || items.len() == 1 {
             return Ok(written);
         }
-        self.tell_orders(|| self.best_order(items, pool, known))
+        self.tell_orders(|| {
+            let before = self.asked_orders(items);
+            let order = self.best_order(items, pool, known, &before)?;
+            // What hints ask may contradict itself, or what must be there before a table.
+            match order.len() < items.len() {
+                true => self.best_order(items, pool, known, &[]),
+                false => Ok(order),
+            }
+        })
     }
 
-    fn best_order(&self, items: &[Tree], pool: &[Condition], known: &[usize]) -> Result<Vec<usize>> {
+    /// Which tables hints ask to be joined before which others.
+    fn asked_orders(&self, items: &[Tree]) -> Vec<(usize, usize)> {
+        let there: Vec<usize> = items.iter().flat_map(Tree::tables).collect();
+        let called = |name: &String| {
+            let tables = there.iter().copied();
+            tables
+                .filter(|at| self.input.tables[*at].is_called(name))
+                .collect::<Vec<_>>()
+        };
+        let mut before = Vec::new();
+        for (place, names) in self.input.advice.iter().flat_map(|advice| &advice.orders) {
+            let named: Vec<Vec<usize>> = names.iter().map(called).collect();
+            for (at, later) in named.iter().enumerate() {
+                for earlier in named[..at].iter().flatten() {
+                    before.extend(later.iter().map(|later| (*earlier, *later)));
+                }
+            }
+            let all: Vec<usize> = named.into_iter().flatten().collect();
+            let others = there.iter().filter(|at| !all.contains(at));
+            for other in others {
+                before.extend(all.iter().filter_map(|named| match place {
+                    JoinPlace::First => Some((*named, *other)),
+                    JoinPlace::Last => Some((*other, *named)),
+                    JoinPlace::Anywhere => None,
+                }));
+            }
+        }
+        before
+    }
+
+    fn best_order(
+        &self,
+        items: &[Tree],
+        pool: &[Condition],
+        known: &[usize],
+        before: &[(usize, usize)],
+    ) -> Result<Vec<usize>> {
         if let Some(first) = items.iter().position(|item| self.recursive_in(item).is_some()) {
-            let (cost, order) = self.greedy(items, pool, known, (Some(first), false))?;
+            let (cost, order) = self.greedy(items, pool, known, (Some(first), false), before)?;
             self.tell_order(items, &order, cost, true);
             return Ok(order);
         }
@@ -54,13 +108,14 @@ impl Joiner<'_, '_> {
         };
         if let Some(first) = items.iter().position(asked)
             && self.is_ready(&items[first], known)
+            && !waits(&items[first], known, before)
         {
-            return Ok(self.greedy(items, pool, known, (Some(first), false))?.1);
+            return Ok(self.greedy(items, pool, known, (Some(first), false), before)?.1);
         }
         let firsts = if items.len() <= SEARCH_MAX { items.len() } else { 1 };
         let mut best: Option<(f64, Vec<usize>)> = None;
         for first in 0..firsts {
-            if !self.is_ready(&items[first], known) {
+            if !self.is_ready(&items[first], known) || waits(&items[first], known, before) {
                 continue;
             }
             let forced = (firsts > 1).then_some(first);
@@ -70,7 +125,7 @@ impl Joiner<'_, '_> {
                 if joined && !crosses {
                     break;
                 }
-                let (cost, order) = self.greedy(items, pool, known, (forced, joined))?;
+                let (cost, order) = self.greedy(items, pool, known, (forced, joined), before)?;
                 crosses = self.crosses(items, pool, &order);
                 let cost = self.planner.dice.weigh(cost);
                 let better = best.as_ref().is_none_or(|(least, _)| cost < *least);
@@ -111,6 +166,7 @@ impl Joiner<'_, '_> {
         pool: &[Condition],
         known: &[usize],
         (mut first, joined): (Option<usize>, bool),
+        before: &[(usize, usize)],
     ) -> Result<(f64, Vec<usize>)> {
         let is_forced = first.is_some();
         let mut there = known.to_vec();
@@ -118,7 +174,9 @@ impl Joiner<'_, '_> {
         let (mut cost, mut rows) = (0.0, 1.0);
         while order.len() < items.len() {
             let mut next: Option<(f64, f64, usize)> = None;
-            let waits = |at: usize| order.contains(&at) || !self.is_ready(&items[at], &there);
+            let waits = |at: usize| {
+                order.contains(&at) || !self.is_ready(&items[at], &there) || waits(&items[at], &there, before)
+            };
             let is_joined = |at: usize| self.is_joined(&items[at], pool, &there);
             let by_join =
                 joined && !order.is_empty() && (0..items.len()).any(|at| !waits(at) && is_joined(at));

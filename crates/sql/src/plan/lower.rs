@@ -326,6 +326,7 @@ impl<'a> Planner<'a> {
             needed: &needed,
             wish,
             first,
+            advice: block.advice.as_deref(),
             locks: &block.locks,
         };
         self.source(tree, filter, input)

@@ -315,6 +315,7 @@ impl Planner<'_> {
             needed: &needed,
             wish: &wish,
             first: None,
+            advice: None,
             locks: &locks,
         };
         // How many rows its derived tables have is known of their plans.

@@ -159,6 +159,7 @@ impl Planner<'_> {
             straight_join: false,
             calc_found_rows: false,
             max_execution_time_ms: None,
+            advice: None,
             items,
             from: vec![ast::TableRef::Table(chosen.table.clone())],
             filter: chosen.filter.clone(),

@@ -22,6 +22,7 @@ use super::rollup::RollupPlan;
 use super::window::WindowPass;
 use super::{QueryBody, QueryPlan, SelectPlan};
 use crate::expr::{Aggregate, BindCtx, Expr, Node};
+use crate::parse::ast::{BlockAdvice, Denied};
 use std::sync::Arc;
 use tidemark_engine::LockWait;
 
@@ -92,6 +93,8 @@ pub(super) struct Block<'a> {
     pub distinct: bool,
     /// True: descending. Without constants, which order nothing.
     pub order: Vec<(Expr, bool)>,
+    /// What hints ask of how it is done.
+    pub advice: Option<Arc<BlockAdvice>>,
     /// It has a LIMIT.
     pub limited: bool,
     /// What evaluates its rows has subqueries: none may be evaluated while a page is latched.
@@ -99,6 +102,12 @@ pub(super) struct Block<'a> {
 }
 
 impl Block<'_> {
+    /// Whether a hint says that something is not to be done with one of its tables.
+    pub fn denies(&self, what: Denied, table: &FromTable) -> bool {
+        let advice = self.advice.iter();
+        advice.into_iter().any(|advice| table.is_denied(advice, what))
+    }
+
     pub fn has_windows(&self) -> bool {
         !self.windows.is_empty()
     }

@@ -12,7 +12,7 @@
 //! them (see [`barrier`](crate::plan::barrier)). MySQL does the same (`derived_condition_pushdown`).
 
 use crate::expr::{Expr, Node, OUTER, build};
-use crate::parse::ast::SetOp;
+use crate::parse::ast::{Denied, SetOp};
 use crate::plan::access::conjuncts;
 use crate::plan::from::FromInput;
 use crate::plan::logical::{Block, Query};
@@ -73,6 +73,7 @@ impl<'a> Planner<'a> {
                     } if times[query] == 1 && table.recursive.is_none() && !tree.extends(at) => {
                         let columns = table.base..table.base + self.queries[query].columns.len();
                         slots.iter().all(|slot| columns.contains(slot))
+                            && !block.denies(Denied::ConditionPushdown, table)
                             && keeps_equals(conjunct)
                             && (!table.apart || self.is_silent(conjunct))
                             && self.with_query(query, |_, inner| {

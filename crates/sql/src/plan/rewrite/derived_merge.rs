@@ -14,6 +14,7 @@
 use super::columns::{inside, slot_at};
 use crate::error::depth::TABLES_MAX;
 use crate::expr::{Expr, Node, OUTER, Volatility, build};
+use crate::parse::ast::Denied;
 use crate::plan::derived::type_in_table;
 use crate::plan::from::{FromInput, FromTable, Tree};
 use crate::plan::logical::{Block, Query};
@@ -90,6 +91,7 @@ impl<'a> Planner<'a> {
             return false;
         };
         let is_plain = query.limit.is_none()
+            && !block.denies(Denied::Merge, &block.tables[at])
             && query.offset.is_none()
             && query.converted.is_empty()
             && !query.calc_found_rows

@@ -15,6 +15,7 @@
 
 use super::columns::within;
 use crate::expr::{CmpOp, Expr, Node, OUTER, Quantifier, SubqueryKind, Volatility, build};
+use crate::parse::ast::{BlockAdvice, Denied};
 use crate::plan::access::conjuncts;
 use crate::plan::filter::is_steady;
 use crate::plan::from::{FromInput, FromTable};
@@ -158,7 +159,9 @@ impl<'a> Planner<'a> {
             return None;
         };
         let mut within = inner.semi_joins.iter().flat_map(SemiJoin::exprs);
+        let is_denied = |advice: &Arc<BlockAdvice>| advice.denies(Denied::Semijoin, "");
         let is_plain = query.limit.is_none()
+            && !inner.advice.as_ref().is_some_and(is_denied)
             && query.offset.is_none()
             && !query.calc_found_rows
             && !inner.is_grouped()
@@ -374,6 +377,7 @@ impl<'a> Block<'a> {
             output: parts.pairs.iter().map(|(_, _, inside)| inside.clone()).collect(),
             distinct: true,
             order: Vec::new(),
+            advice: self.advice.clone(),
             limited: false,
             frees_latches: self.frees_latches,
         }

@@ -159,7 +159,11 @@ fn put_definition(packet: &mut Vec<u8>, column: &ColumnMeta, texts: Option<Chars
         &column.org_name,
     ] {
         let name = &name[..name.floor_char_boundary(NAME_LEN_MAX)];
-        put_bytes(packet, &Charset::send_name(texts, name));
+        match texts {
+            // Names are kept in this one, so nearly always there is nothing to convert.
+            Some(Charset::Utf8mb4) => put_bytes(packet, name.as_bytes()),
+            _ => put_bytes(packet, &Charset::send_name(texts, name)),
+        }
     }
     packet.push(12); // the length of what follows
     packet.extend_from_slice(&column.charset.to_le_bytes());

@@ -280,6 +280,7 @@ impl Tree {
     }
 
     /// After the leaf is latched: is it what the descent was for?
+    #[inline]
     fn still_there(&self, place: &NodeInParent<'_>, node: Node<'_>) -> Result<bool> {
         let Some(parent) = &place.parent else {
             // The root may have grown since.

@@ -314,23 +314,41 @@ impl Session {
         if params.len() != prepared.param_count {
             return Err(SqlError::wrong_arguments("EXECUTE"));
         }
-        let statement = Arc::clone(&prepared.statement);
         if !prepared.parameters.are_right(&self.state) {
             self.derive_again(prepared);
         }
-        let converted;
-        let converts = prepared.parameters.convert(params);
-        let params = match converts {
-            false => params,
-            true => {
-                // What the conversion warns of is kept.
-                self.clear_diagnostics();
-                converted = self
-                    .converted(prepared, params)
-                    .inspect_err(|error| self.note_error(error))?;
-                &converted
-            }
-        };
+        match prepared.parameters.convert(params) {
+            false => self.run_prepared(prepared, params, (more, false), out),
+            true => self.run_converted(prepared, params, more, out),
+        }
+    }
+
+    /// Runs it with what the values are converted to. What the conversion warns of is kept.
+    #[cold]
+    fn run_converted(
+        &mut self,
+        prepared: &mut PreparedStatement,
+        params: &[Value],
+        more: bool,
+        out: &mut dyn ResultSink,
+    ) -> Result<()> {
+        self.clear_diagnostics();
+        let converted = self
+            .converted(prepared, params)
+            .inspect_err(|error| self.note_error(error))?;
+        self.run_prepared(prepared, &converted, (more, true), out)
+    }
+
+    /// Runs it with these values. `warned`: the diagnostics are this execution's already.
+    #[inline(always)]
+    fn run_prepared(
+        &mut self,
+        prepared: &mut PreparedStatement,
+        params: &[Value],
+        (more, warned): (bool, bool),
+        out: &mut dyn ResultSink,
+    ) -> Result<()> {
+        let statement = Arc::clone(&prepared.statement);
         let given = Params {
             values: params,
             places: &prepared.parameters.places,
@@ -341,7 +359,7 @@ impl Session {
         }
         self.measure.is_reprepared.set(false);
         let result = if let Some(hints) = prepared.hints.clone() {
-            if !converts {
+            if !warned {
                 self.clear_diagnostics();
             }
             self.with_hints(&hints, |session| match is_planned(&statement) && !more {
@@ -351,14 +369,14 @@ impl Session {
                 false => session.carry_out(&statement, params, more, out),
             })
         } else if is_planned(&statement) && !more {
-            if !converts {
+            if !warned {
                 self.clear_diagnostics();
             }
             self.in_own_schema(&statement, |session| {
                 session.run_kept(&mut prepared.plan, &statement, given, out)
             })
         } else if is_planned(&statement) {
-            if !converts {
+            if !warned {
                 self.clear_diagnostics();
             }
             self.in_own_schema(&statement, |session| {

@@ -75,7 +75,7 @@ pub fn open_on(options: Options, disk: Arc<dyn Disk>) -> Result<Arc<Database>> {
 }
 
 fn start(options: Options, disk: Option<Arc<dyn Disk>>) -> Result<Arc<Database>> {
-    // A disk of a test has no thread that nobody asked for.
+    // Tests on a simulated disk start this thread themselves.
     let is_real = disk.is_none();
     let database = Database::open(options, disk)?;
     monitor::start(&database);

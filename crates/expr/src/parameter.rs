@@ -99,7 +99,7 @@ pub enum Role {
 }
 
 impl ParamKind {
-    /// The kind of a parameter beside a value of this type.
+    /// Returns the kind of a parameter that is compared or computed with a value of this type.
     pub fn beside(ty: &SqlType) -> ParamKind {
         match ty.kind {
             TypeKind::Year => ParamKind::Year,
@@ -706,7 +706,7 @@ impl BindCtx {
         }
     }
 
-    /// Settles an operand of a bit operation that nothing stands beside.
+    /// Settles an operand of a bit operation that has no other operand, or none that decides.
     pub(crate) fn settle_mask(&self, e: &mut Expr) {
         let (kind, role) = (ParamKind::Mask, Role::Bits);
         self.settle_as(e, ParamPlace { kind, role });

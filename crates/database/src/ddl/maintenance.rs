@@ -1,6 +1,6 @@
 //! ANALYZE, OPTIMIZE, CHECK and REPAIR TABLE. ANALYZE gathers [statistics](crate::statistics) and renews histograms
-//! (`histogram.rs`); CHECK reads the table through; OPTIMIZE makes it anew, as `ALTER TABLE … FORCE` does: trees keep themselves half
-//! full and better by merging pages, a copy is full, and what was free in the old trees goes back to the file.
+//! (`histogram.rs`); CHECK reads the table through; OPTIMIZE copies it into new trees, as `ALTER TABLE … FORCE` does: trees are
+//! kept at least half full by merging pages, a copy is full, and the free pages of the old trees go back to the file.
 
 use super::DdlContext;
 use crate::accounts::Privileges;

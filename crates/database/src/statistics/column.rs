@@ -143,7 +143,7 @@ impl ColumnStatistics {
             .binary_search_by(|common| common.key.as_slice().cmp(key))
     }
 
-    /// Different values beside the common ones.
+    /// How many different values there are besides the common ones.
     fn rest_distinct(&self) -> Option<f64> {
         Some((self.distinct? - self.common.len() as f64).max(1.0))
     }

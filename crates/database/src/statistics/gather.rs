@@ -1,7 +1,7 @@
 //! Looks at the leaves of a table, one at a time.
 //!
-//! Between two leaves anything may happen, also that the table is dropped: who gathers says how a leaf is looked at (`look`), and may take
-//! its time. If the table is redefined meanwhile the sample is given up.
+//! Between two leaves anything may happen, also that the table is dropped: the caller reads the leaf (`look`) under what locks it needs, and may
+//! wait between two. If the table is redefined meanwhile the sample is given up.
 
 use super::TableStatistics;
 use super::column::ColumnStatistics;

@@ -1,4 +1,4 @@
-//! The statistics of all tables: in memory for whoever asks, and in the catalog, where they outlive a restart.
+//! The statistics of all tables: in memory, and in the catalog, from which they are read again after a restart.
 //!
 //! They are known by the number of the table, which is used once: a new table, or one whose rows were copied, has none. What is
 //! known of a table that is gone is removed by the thread that gathers, so no change of definitions writes to their
@@ -118,7 +118,7 @@ impl Statistics {
         let stored = engine.meta_get(SPACE, &key(table)).ok()??;
         let read = Arc::new(codec::decode(table, &stored).ok()?);
         let mut known = self.known.write();
-        // It may have been removed, or gathered anew.
+        // Meanwhile the statistics may have been removed, or replaced by newer ones.
         match known.tables.get(&table)?.in_memory.clone() {
             Some(newer) => Some(newer),
             None => {

@@ -589,8 +589,8 @@ pub(crate) fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
 /// `e BETWEEN low AND high`. A column of numbers or moments between constants is compared with each as with one alone; else the
 /// three are compared as one kind.
 ///
-/// Between a constant and itself it is equal to that, and then a document is compared as one, a text beside a date must be a date, and a date with
-/// time beside a time is its time.
+/// If both bounds are the same constant, this is an equality, and follows its rules: a document is compared as a document, a text that is compared
+/// with a date must be a date, and of a date with time that is compared with a time, the time counts.
 pub(crate) fn between(
     mut e: Expr,
     mut low: Expr,

@@ -68,7 +68,7 @@ pub struct BindCtx {
     pub is_unsafe: Cell<bool>,
     /// Set when the statement sets user variables while it runs.
     pub assigns_variables: Cell<bool>,
-    /// What a client that writes this anew is warned of: that it is going to be removed, or is a name that loses its spaces.
+    /// Warnings about how the statement is written, for its first execution alone: syntax that is to be removed, names that lose their spaces.
     pub deprecated: RefCell<Vec<SqlError>>,
     /// The texts beside dates whose values are not known yet.
     pub dates: RefCell<Vec<DateConstant>>,

@@ -109,8 +109,8 @@ impl<'a> FileOutput<'a> {
         }
     }
 
-    /// The part of a binary value's bytes that is text in the file's character set, of which every byte of a set of single bytes is: all
-    /// before the first that is none. Warning 1366 shows the others, without the zeros in front of the value's own.
+    /// Returns a binary value up to its first byte that is no text in the file's character set. In a set of single bytes every byte is text.
+    /// Warning 1366 shows the rest of the value, without the zeros that fill it up in front.
     fn known<'v>(&self, at: usize, bytes: Cow<'v, [u8]>, own: &[u8]) -> Cow<'v, [u8]> {
         let known = match self.form.charset {
             None | Some(Charset::Bytes(_)) => bytes.len(),

@@ -84,22 +84,14 @@ impl<'a> TableReading<'_, 'a, '_> {
         if !self.direct || scan.path.is_merged() || scan.path.skip.is_some() {
             return self.copied(row, true, next);
         }
-        let so_far = JoinedRow {
-            values: row,
-            outer: self.scope.outer,
-        };
+        let so_far = self.so_far(row);
         let ctx = EvalCtx {
             row: &so_far,
             env: self.scope.env,
         };
         let mut visit = |view: &RowView| -> Result<(Keep, ScanControl)> {
             let found = self.row(view, row);
-            if let Some(filter) = &scan.filter
-                && !filter.is_true(&EvalCtx {
-                    row: &found,
-                    env: self.scope.env,
-                })?
-            {
+            if !self.passes(&found)? {
                 return Ok((self.rejected(None), ScanControl::Next));
             }
             Ok((Keep::Locked, next(Produced::PageRow(&found))?))
@@ -146,12 +138,7 @@ impl<'a> TableReading<'_, 'a, '_> {
                 };
                 let (flow, resume) = self.pass(&pass, &mut |view| {
                     let found = self.row(view, row);
-                    if let Some(filter) = &scan.filter
-                        && !filter.is_true(&EvalCtx {
-                            row: &found,
-                            env: self.scope.env,
-                        })?
-                    {
+                    if !self.passes(&found)? {
                         return Ok((self.rejected(Some(&range)), ScanControl::Next));
                     }
                     Ok((Keep::Locked, next(Produced::PageRow(&found))?))
@@ -232,6 +219,19 @@ impl<'a> TableReading<'_, 'a, '_> {
         Ok(point)
     }
 
+    /// Whether a row passes the filter of the scan.
+    #[inline]
+    fn passes(&self, row: &PageRow) -> Result<bool> {
+        match &self.scan.filter {
+            Some(filter) => filter.is_true(&EvalCtx {
+                row,
+                env: self.scope.env,
+            }),
+            None => Ok(true),
+        }
+    }
+
+    #[inline]
     fn so_far<'r>(&'r self, row: &'r [Value]) -> JoinedRow<'r> {
         JoinedRow {
             values: row,
@@ -354,7 +354,7 @@ impl<'a> TableReading<'_, 'a, '_> {
         next: Next,
     ) -> Result<ScanControl> {
         let mut batch = Batch::default();
-        // Whoever wants few rows does not wait for many.
+        // A LIMIT may end the query after a few rows, so the first batches are small.
         let mut enough = 1;
         for range in ranges {
             let mut rest = range.clone();
@@ -490,12 +490,7 @@ impl<'a> TableReading<'_, 'a, '_> {
         batch: &mut Batch,
     ) -> Result<Keep> {
         let found = self.row(view, row);
-        if let Some(filter) = &self.scan.filter
-            && !filter.is_true(&EvalCtx {
-                row: &found,
-                env: self.scope.env,
-            })?
-        {
+        if !self.passes(&found)? {
             return Ok(self.rejected(range));
         }
         let base = self.scan.base;

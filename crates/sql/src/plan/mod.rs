@@ -6,9 +6,13 @@
 //! - [`query`]: queries, UNION and its kin; [`common`]: WITH; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
 //!   stands there other than names.
-//! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs); [`join`] and [`join_order`] the order of its tables ([`equalities`]: what follows from their conditions), [`access`] which ranges of which index
-//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them ([`condition_order`]: in which order; [`barrier`]: not before the conditions of a view), [`order`] how not to sort them ([`skip`]: nor to read all of them), [`ends`] how MIN and MAX read one row each, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
-//!   [`window`] its window functions; [`walk`]: through a whole plan.
+//! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs).
+//!   - [`join`], [`join_order`]: the order of its tables; [`equalities`]: what follows from their conditions; [`shares`]: how many rows pass.
+//!   - [`access`]: the ranges of an index that are read ([`index_bounds`]); [`order`]: reading in a wanted order; [`skip`]: reading a few
+//!     rows of each group; [`ends`]: one row for each MIN and MAX.
+//!   - [`filter`]: conditions left to be tested; [`condition_order`]: in which order; [`barrier`]: not before the conditions of a view.
+//!   - [`group`]: groups; [`rollup`]: with totals; [`full_group_by`], [`dependence`]: which columns they determine. [`window`]: window functions.
+//!   - [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
 //! - [`change`]: INSERT, UPDATE and DELETE; [`handler`]: HANDLER … READ; [`past`]: AS OF; [`file_form`]: how rows stand in files.
 //! - [`statement`]: whole statements ([`sizes`]: of which tables), as the session has them run; [`trace`]: what was considered for them; [`dice`]: plans at random.

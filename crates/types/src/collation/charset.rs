@@ -97,7 +97,8 @@ impl Charset {
         }
     }
 
-    /// Whether so many bytes as the first one asks for are a character, as a reader of files has it, who looks for what divides fields.
+    /// Returns true if these bytes, as many as [`bytes_of_lead`](Charset::bytes_of_lead) says of the first, are one character where a file is divided
+    /// into fields.
     pub fn is_character(self, bytes: &[u8]) -> bool {
         matches!(self, Charset::Wide(WideForm::Ucs2 | WideForm::Utf32)) || self.decode(bytes).is_some()
     }

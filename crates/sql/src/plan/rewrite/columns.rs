@@ -66,7 +66,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Changes the expressions of a query and of the queries in it, and takes note anew of what each reads of the rows around it.
+    /// Changes the expressions of a query and of the queries in it, and then works out again what each reads of the rows around it.
     pub(in crate::plan) fn change_query(&mut self, id: usize, depth: usize, change: ChangeAll) {
         self.change_of_query(id, depth, change);
         // What is inside of a query has been numbered before it.

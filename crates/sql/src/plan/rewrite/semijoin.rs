@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Each row of the block finds at most one such value, so its rows stay as many as they are. MySQL calls this a semijoin by materialization
-//! (`semijoin`). The values may also only be looked up, each row's among them: that serves NOT EXISTS, and tests with EXISTS beside OR.
+//! (`semijoin`). Instead of joining, each row may be looked up among the values: this also serves NOT EXISTS, and EXISTS inside an OR.
 //! Whether it is cheaper to run the subquery for each row, to look up, or to join depends on the indexes: the block keeps all forms, and
 //! [`super::super::lower`] takes the one that costs less.
 //!

@@ -15,6 +15,9 @@ draws from a fresh one, prints it, and goes on for so many seconds; what it find
 that repeats it. HUNT is one of: {hunts}.
 With `--executions` each fuzz target plays so many inputs instead. Without `--against`, a MySQL server, schedules are compared with Debian's MariaDB, and placement and differential are left out.
 
+Two suites run beside one another, since most wait more than they work: each has servers, ports and directories of its own. What the older
+one says is printed as it comes, what the younger one says after it. Suites that load the machine on purpose run alone.
+
 Every check is printed, and the last line is `N passed, N failed[, N skipped]`; the exit status says whether anything failed.
 What is missing is installed by tests/setup.sh. Only the standard library is imported here, so that any Python will do.
 """
@@ -22,9 +25,10 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,50 +38,117 @@ SHARED = ["--workspace", "--features", "tidemark/sabotage"]
 COUNT = re.compile(r"^\w+: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 UNIT_COUNT = re.compile(r"^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored")
 HUNT_SECONDS = 300
+# So many suites run beside one another.
+AT_ONCE = 2
+# Tools without which nothing can begin.
+COMPILERS = {"cargo", "rustfmt", "clippy"}
+
+
+@dataclass
+class Part:
+    """What one suite says; held back while an older one speaks."""
+    held: list[bytes] = field(default_factory=list)
+    has_ended: bool = False
+
+
+class Output:
+    """Prints what suites say that run beside one another: the oldest one's words as they come, the others' after it."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.parts: list[Part] = []
+
+    def begin(self) -> Part:
+        with self.lock:
+            self.parts.append(Part())
+            return self.parts[-1]
+
+    def say(self, part: Part, line: bytes) -> None:
+        with self.lock:
+            if part is self.parts[0]:
+                self._print([line])
+            else:
+                part.held.append(line)
+
+    def end(self, part: Part) -> None:
+        with self.lock:
+            part.has_ended = True
+            while self.parts and self.parts[0].has_ended:
+                self.parts.pop(0)
+                if self.parts:
+                    self._print(self.parts[0].held)
+                    self.parts[0].held.clear()
+
+    @staticmethod
+    def _print(lines: list[bytes]) -> None:
+        sys.stdout.buffer.writelines(lines)
+        sys.stdout.buffer.flush()
 
 
 class Runner:
-    """Runs commands and adds up what they count."""
+    """Runs commands and adds up what they count. Several threads may use it, each for a suite."""
 
     def __init__(self, quick: bool):
         self.quick = quick
         self.passed = self.failed = self.skipped = 0
         self.is_built = False
+        self.building, self.adding = threading.Lock(), threading.Lock()
+        self.output, self.own = Output(), threading.local()
+
+    def suite(self, run: Callable[["Runner", list[str]], None], filters: list[str]) -> None:
+        """Runs a suite, whose words are kept together."""
+        self.own.part = self.output.begin()
+        try:
+            run(self, filters)
+        finally:
+            self.output.end(self.own.part)
+
+    def say(self, line: str) -> None:
+        self.output.say(self.own.part, f"{line}\n".encode())
+
+    def add(self, passed: int = 0, failed: int = 0, skipped: int = 0) -> None:
+        with self.adding:
+            self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped
+
+    def command(self, command: Iterable[str], environment: dict[str, str] | None = None, see: Callable[[str], None] = lambda line: None) -> int:
+        """Runs it, passes on what it prints, and returns its exit status."""
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})}) as process:
+            for line in process.stdout:
+                self.output.say(self.own.part, line)
+                see(line.decode(errors="replace").rstrip())
+        return process.returncode
 
     def step(self, name: str, *command: str) -> None:
         """One check that is right if the command is."""
-        print(f"== {name}", flush=True)
+        self.say(f"== {name}")
         started = time.monotonic()
-        if subprocess.run(command).returncode == 0:
-            self.passed += 1
-            print(f"  ok      {name} ({time.monotonic() - started:.0f} s)", flush=True)
-        else:
-            self.failed += 1
-            print(f"  FAILED  {name}", flush=True)
+        is_right = self.command(command) == 0
+        self.add(passed=is_right, failed=not is_right)
+        self.say(f"  ok      {name} ({time.monotonic() - started:.0f} s)" if is_right else f"  FAILED  {name}")
 
     def counted(self, name: str, count: re.Pattern, command: Iterable[str], environment: dict[str, str] | None = None) -> None:
         """Many checks: what the command counts, in the lines that match `count`, is added up."""
-        print(f"== {name}", flush=True)
-        started, passed, failed, skipped, counts = time.monotonic(), 0, 0, 0, 0
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})}) as process:
-            for line in process.stdout:
-                sys.stdout.buffer.write(line)
-                sys.stdout.buffer.flush()
-                if found := count.match(line.decode(errors="replace").rstrip()):
-                    counts += 1
-                    ok, bad, left_out = (int(number or 0) for number in found.groups())
-                    passed, failed, skipped = passed + ok, failed + bad, skipped + left_out
-        if not counts or process.returncode and not failed:
+        self.say(f"== {name}")
+        started, counts = time.monotonic(), []
+
+        def see(line: str) -> None:
+            if found := count.match(line):
+                counts.append([int(number or 0) for number in found.groups()])
+
+        status = self.command(command, environment, see)
+        passed, failed, skipped = (sum(column) for column in zip(*counts)) if counts else (0, 0, 0)
+        if not counts or status and not failed:
             failed += 1
-            print(f"  FAILED  {name}: {'its exit status is' if counts else 'it ended without a count, its exit status is'} {process.returncode}", flush=True)
-        self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped
-        print(f"   {name} took {time.monotonic() - started:.0f} s", flush=True)
+            self.say(f"  FAILED  {name}: {'its exit status is' if counts else 'it ended without a count, its exit status is'} {status}")
+        self.add(passed, failed, skipped)
+        self.say(f"   {name} took {time.monotonic() - started:.0f} s")
 
     def build(self) -> None:
         """Builds the server that is tested, unless `TIDEMARK_BINARY` names one."""
-        if not self.is_built and "TIDEMARK_BINARY" not in os.environ:
-            self.step("build", "cargo", "build", "--release")
-            self.is_built = True
+        with self.building:
+            if not self.is_built and "TIDEMARK_BINARY" not in os.environ:
+                self.step("build", "cargo", "build", "--release")
+                self.is_built = True
 
     def close(self) -> int:
         skipped = f", {self.skipped} skipped" if self.skipped else ""
@@ -89,6 +160,7 @@ class Runner:
 class Suite:
     needs: list[str]
     run: Callable[[Runner, list[str]], None]
+    is_alone: bool = False      # runs after the others, and nothing beside it
 
 
 def packages(filters: list[str]) -> list[str]:
@@ -134,16 +206,15 @@ def examples(runner: Runner, filters: list[str]) -> None:
             runner.step(f"example_{file.stem}", "cargo", "run", "-q", "--release", "-p", "tidemark-engine", "--example", file.stem)
 
 
-def program(path: str, *needs: str, full: str = "", quick: str | None = None, server: bool = True) -> Suite:
+def program(path: str, *needs: str, full: str = "", quick: str | None = None, is_alone: bool = False) -> Suite:
     """A Python program below tests/, with its arguments in full and in quick runs (the same if None)."""
     name = Path(path).parent.name or Path(path).stem
 
     def run(runner: Runner, filters: list[str]) -> None:
-        if server:
-            runner.build()
+        runner.build()
         runner.counted(name, COUNT, [PYTHON, f"tests/{path}", *(quick if runner.quick and quick is not None else full).split(), *filters])
 
-    return Suite(["cargo", "packages", *needs], run)
+    return Suite(["cargo", "packages", *needs], run, is_alone)
 
 
 SUITES = {
@@ -203,12 +274,12 @@ CASES_A_SECOND = 500        # of a property, more or less
 
 
 def hunt(runner: Runner, names: list[str], seconds: int, seed: int, against: str | None, executions: str | None) -> None:
-    print(f"seed {seed}, {seconds} seconds for each: {' '.join(names)}", flush=True)
+    runner.say(f"seed {seed}, {seconds} seconds for each: {' '.join(names)}")
     runner.build()
     for name in names:
         if HUNTS[name].with_mysql and not against:
-            runner.skipped += 1
-            print(f"  skipped {name}: it needs --against, a MySQL server", flush=True)
+            runner.add(skipped=1)
+            runner.say(f"  skipped {name}: it needs --against, a MySQL server")
             continue
         if word := HUNTS[name].tests:
             length = {"TIDEMARK_FUZZ_EXECUTIONS": executions} if executions else {"TIDEMARK_FUZZ_SECONDS": str(seconds)}
@@ -258,6 +329,62 @@ def asked_suites(words: list[str]) -> list[tuple[str, list[str]]]:
     return [(name, asked.get(name, [])) for name in SUITES if not asked or name in asked]
 
 
+def run_suites(runner: Runner, asked: list[tuple[str, list[str]]]) -> None:
+    """Runs them, AT_ONCE beside one another, in the order that they are asked for; then those that are to be alone.
+
+    Those that compile begin while what the others need is installed.
+    """
+    beside = iter([item for item in asked if not SUITES[item[0]].is_alone])
+    tools, taking = Tools(asked), threading.Lock()
+
+    def work() -> None:
+        while not tools.are_missing:
+            with taking:
+                name, filters = next(beside, (None, []))
+            if name is None:
+                return
+            if tools.are_there_for(name):
+                runner.suite(SUITES[name].run, filters)
+
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(AT_ONCE)]
+    for worker in workers:
+        worker.start()
+    tools.prepare()
+    for worker in workers:
+        worker.join()
+    for name, filters in asked:
+        if SUITES[name].is_alone:
+            runner.suite(SUITES[name].run, filters)
+
+
+class Tools:
+    """What suites need: the compiler's at once, the others' when they are installed."""
+
+    def __init__(self, asked: list[tuple[str, list[str]]]):
+        needs = dict.fromkeys(need for name, _ in asked for need in SUITES[name].needs)
+        self.others = [need for need in needs if need not in COMPILERS]
+        prepare(need for need in needs if need in COMPILERS)
+        self.are_missing = False
+        self.are_prepared = threading.Event()
+
+    def prepare(self) -> None:
+        """Installs the others; ends the run if they cannot be had."""
+        try:
+            if self.others:
+                prepare(self.others)
+        except SystemExit:
+            self.are_missing = True
+            raise
+        finally:
+            self.are_prepared.set()
+
+    def are_there_for(self, suite: str) -> bool:
+        """Waits until they are; false if they cannot be had."""
+        if not set(SUITES[suite].needs) <= COMPILERS:
+            self.are_prepared.wait()
+        return not self.are_missing
+
+
 def prepare(needs: Iterable[str]) -> None:
     if subprocess.run(["tests/setup.sh", *dict.fromkeys(needs)]).returncode:
         sys.exit(1)
@@ -284,16 +411,14 @@ def main() -> int:
         runner = Runner(quick=False)
         names = names or list(HUNTS)
         prepare(["cargo", *(need for name in names for need in HUNTS[name].needs)])
-        hunt(runner, names, seconds, seed, against, executions)
+        runner.suite(lambda runner, names: hunt(runner, names, seconds, seed, against, executions), names)
     else:
         runner = Runner(quick="--quick" in words)
         words = [word for word in words if word != "--quick"]
         if unknown := [word for word in words if word.startswith("-")]:
             usage(f"unknown option {unknown[0]}")
         asked = asked_suites(words)
-        prepare(need for name, _ in asked for need in SUITES[name].needs)
-        for name, filters in asked:
-            SUITES[name].run(runner, filters)
+        run_suites(runner, asked)
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
     print(f"in {minutes} min {seconds} s", flush=True)
     return runner.close()

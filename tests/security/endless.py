@@ -196,10 +196,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=64)
     parser.add_argument("--kinds", nargs="*", choices=[*KINDS, "all"], default=["all"])
+    parser.add_argument("--draws", type=int, default=DRAWN, help="ways to fill the places beside the large text that are tried with a small one")
     parser.add_argument("--seed", type=int, default=FIXED_SEED)
     options = parser.parse_args()
     report = Report("endless")
-    run(None, report, options.megabytes, list(KINDS) if "all" in options.kinds else options.kinds, DRAWN, options.seed)
+    run(None, report, options.megabytes, list(KINDS) if "all" in options.kinds else options.kinds, options.draws, options.seed)
     report.close()
 
 

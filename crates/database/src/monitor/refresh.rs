@@ -1,8 +1,9 @@
 //! The thread that gathers the [statistics](crate::statistics) of tables that have changed.
 //!
 //! It wakes up every few seconds and adds up what was changed in each table, which the tables count anyway. A table is looked at again
-//! when more rows were changed than `max(500, √(1000 · rows))`: of a thousand rows a thousand, of a million one in thirty. One
-//! table is looked at at a time, leaf by leaf, and after each leaf the thread sleeps fifty times as long as that took: it has one
+//! when more rows were changed than `max(500, √(1000 · rows))`: of a thousand rows a thousand, of a million one in thirty. A table
+//! that has not changed since the thread woke up before is looked at if nothing is known of it, however few rows it has, or when one in five
+//! was changed: small tables are filled once, and large ones are joined with them. One table is looked at at a time, leaf by leaf, and after each leaf the thread sleeps fifty times as long as that took: it has one
 //! in fifty of a core.
 //!
 //! A leaf is looked at under a metadata lock, so that the table is not dropped meanwhile. The lock is not waited for, and is released
@@ -23,8 +24,11 @@ use tidemark_engine::{Table, TableId};
 const WAKE_EVERY: Duration = Duration::from_secs(5);
 /// It sleeps so many times as long as it works.
 const SLEEPS: u32 = 49;
-/// Fewer changes are none.
+/// Fewer changes are none, unless they were the last for some time.
 const CHANGES_MIN: f64 = 500.0;
+/// Of a table that does not change any more, and the share of its rows.
+const SETTLED_CHANGES_MIN: f64 = 10.0;
+const SETTLED_SHARE: f64 = 0.2;
 
 /// Starts the thread.
 pub fn start(database: &Arc<Database>) {
@@ -85,6 +89,8 @@ struct Count {
     /// What it had counted when it was last looked at.
     seen: u64,
     changes: u64,
+    /// It has not changed since.
+    is_settled: bool,
 }
 
 impl Count {
@@ -94,8 +100,23 @@ impl Count {
             self.seen = 0;
         }
         let counted = table.modifications();
+        self.is_settled = counted == self.seen;
         self.changes += counted.saturating_sub(self.seen);
         self.seen = counted;
+    }
+}
+
+impl Count {
+    /// Whether a table is to be looked at that has so many rows, and was known to have so many.
+    fn is_due(&self, known: Option<f64>, rows: u64) -> bool {
+        let changes = self.changes as f64;
+        match known {
+            None => changes > CHANGES_MIN || rows as f64 > CHANGES_MIN || self.is_settled && rows > 0,
+            Some(known) => {
+                let settled = (known * SETTLED_SHARE).max(SETTLED_CHANGES_MIN);
+                changes > (1000.0 * known).sqrt().max(CHANGES_MIN) || self.is_settled && changes > settled
+            }
+        }
     }
 }
 
@@ -120,10 +141,7 @@ impl Counts {
             let count = self.0.entry(id).or_default();
             count.add(&table);
             let known = database.statistics.rows(id);
-            let is_due = match known {
-                None => count.changes as f64 > CHANGES_MIN || table.estimate_rows() as f64 > CHANGES_MIN,
-                Some(rows) => count.changes as f64 > (1000.0 * rows).sqrt().max(CHANGES_MIN),
-            };
+            let is_due = count.is_due(known, table.estimate_rows());
             if is_due && is_wanted(id) == Some(true) {
                 due.push(id);
             }

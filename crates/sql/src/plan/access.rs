@@ -23,10 +23,12 @@ use std::cell::Cell;
 use std::ops::Bound;
 use tidemark_engine::{Datum, IndexNo, KeyRange, Table};
 
-/// What fetching a row through a secondary index costs, in entries of a scan.
-pub const LOOKUP_COST: f64 = 3.0;
+/// What fetching a row through a secondary index costs, in entries of a scan: it is looked for from the root of the clustered one on.
+pub const LOOKUP_COST: f64 = 5.0;
 /// What descending to a range costs.
-pub(super) const DESCENT_COST: f64 = 0.5;
+const DESCENT_COST: f64 = 4.0;
+/// What it costs to lock a row, and that others may wait for it.
+const LOCK_COST: f64 = 3.0;
 /// What it costs to see whether a row has been found by another index.
 const MERGE_COST: f64 = 0.5;
 /// What a scan of the whole table costs besides its rows: all of them are locked if the read locks, so that even in a
@@ -79,6 +81,8 @@ pub struct Request<'a> {
     pub merges: bool,
     /// A row that satisfies the conjuncts passes: no other condition is tested behind the table, so one row may stand for a group.
     pub skips: bool,
+    /// The rows are locked as they are read.
+    pub locks: bool,
     /// The rows are to be changed: they are not looked for in the whole of an index that happens to have all columns, as in MySQL.
     pub changes: bool,
     /// What is known of its rows.
@@ -112,7 +116,7 @@ pub fn full_scan_cost(rows: f64) -> f64 {
 pub fn paths(request: &Request) -> Result<Vec<AccessPath>> {
     let rows = (request.table.estimate_rows() as f64).max(1.0);
     let cost = full_scan_cost(if request.forced { rows * 1000.0 } else { rows });
-    let mut found = vec![AccessPath::full(0, true, rows, cost)];
+    let mut found = vec![AccessPath::full(0, true, rows, cost + request.lock_cost(rows))];
     for index in &request.def.indexes {
         if !request.may_use(index) {
             continue;
@@ -159,6 +163,14 @@ impl Request<'_> {
     /// Whether the index is to be seen and hints do not forbid it.
     pub fn may_use(&self, index: &IndexDef) -> bool {
         index.visible && self.allowed.is_none_or(|list| list.contains(&index.number))
+    }
+
+    /// What it costs to lock so many rows, if they are locked.
+    pub fn lock_cost(&self, rows: f64) -> f64 {
+        match self.locks {
+            true => rows * LOCK_COST,
+            false => 0.0,
+        }
     }
 
     fn path(&self, index: &IndexDef, table_rows: f64) -> Result<Option<AccessPath>> {
@@ -323,7 +335,7 @@ impl Request<'_> {
             });
             rows.sum::<f64>().min(table_rows)
         };
-        path.cost = descents * DESCENT_COST + path.rows * path.row_cost();
+        path.cost = descents * DESCENT_COST + path.rows * path.row_cost() + self.lock_cost(path.rows);
         Ok(())
     }
 }

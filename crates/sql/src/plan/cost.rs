@@ -6,8 +6,12 @@ use super::{Input, Planner, QueryBody, QueryPlan, RowSource, TableScan};
 use crate::expr::{Expr, Node};
 use crate::types::{SqlType, Val};
 
-/// What it costs to look a value up among those that a subquery has given.
-const PROBE_COST: f64 = 0.5;
+/// What it costs to put a row into a hash table, to look a row up in one, and to hand on a row that was found.
+pub(super) const BUILD_COST: f64 = 1.5;
+pub(super) const PROBE_COST: f64 = 0.6;
+pub(super) const RETURN_COST: f64 = 0.3;
+/// What it costs to test a combination of rows.
+pub(super) const TEST_COST: f64 = 0.5;
 /// What it costs to begin a query, besides its rows.
 const QUERY_COST: f64 = 2.0;
 /// What it costs to keep the rows of a derived table, besides one for each row.
@@ -47,7 +51,7 @@ impl Planner<'_> {
     }
 
     /// Of a numbered query each time it runs; one that has not been planned costs nothing.
-    fn query_cost(&self, id: usize) -> f64 {
+    pub(super) fn query_cost(&self, id: usize) -> f64 {
         let lowered = self.lowered.get(id).and_then(Option::as_ref);
         lowered.map_or(0.0, |query| QUERY_COST + self.body_cost(query))
     }
@@ -110,9 +114,12 @@ impl Planner<'_> {
             _ => 0.0,
         };
         // What is hashed is read once.
-        let (once, each) = match scan.hash.is_some() {
-            true => (scan.path.cost, PROBE_COST + scan.rows_out),
-            false => (0.0, scan.path.cost),
+        let (once, each) = match &scan.hash {
+            Some(hash) => {
+                let made = scan.path.cost + hash.rows * BUILD_COST;
+                (made, PROBE_COST + scan.rows_out * RETURN_COST)
+            }
+            None => (0.0, scan.path.cost),
         };
         Cost {
             once: made + once + tests.once,

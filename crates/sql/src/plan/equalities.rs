@@ -29,6 +29,8 @@ struct Class {
     constant: Option<Expr>,
     /// The members that are compared with constants.
     fixed: Vec<Expr>,
+    /// Some of those constants are others.
+    differ: bool,
 }
 
 impl Class {
@@ -101,6 +103,15 @@ impl Joiner<'_, '_> {
                 }
             }
         }
+        // Of columns that all equal a constant nothing more need be said.
+        pool.retain(|condition| {
+            let is_said = |(kind, a, b): (CmpKind, &Expr, &Expr)| {
+                let is_fixed = |class: &&Class| class.constant.is_some() && !class.differ;
+                let mut fixed = classes.iter().filter(is_fixed);
+                fixed.any(|class| class.has(kind, a) && class.has(kind, b))
+            };
+            condition.tables.len() < 2 || !equality(&condition.expr).is_some_and(is_said)
+        });
         pool.extend(more);
     }
 
@@ -168,6 +179,7 @@ fn classes(pool: &[Condition]) -> Vec<Class> {
             members: vec![a.clone(), b.clone()],
             constant: None,
             fixed: Vec::new(),
+            differ: false,
         };
         classes.retain_mut(|other| {
             let joins = other.has(kind, a) || other.has(kind, b);
@@ -188,7 +200,8 @@ fn classes(pool: &[Condition]) -> Vec<Class> {
                     .iter()
                     .all(|member| converts_nothing(kind, &member.ty, &value.ty))
             {
-                class.constant.get_or_insert_with(|| value.clone());
+                let constant = class.constant.get_or_insert_with(|| value.clone());
+                class.differ |= !constant.same_as(value);
                 class.fixed.push(column.clone());
             }
         }

@@ -45,6 +45,9 @@ pub(super) fn selectivity(e: &Expr, spread: Option<&Spread>) -> f64 {
         Node::Compare(CmpOp::Eq | CmpOp::NullSafeEq, ..) => 0.1,
         Node::Compare(CmpOp::Ne, ..) => 0.9,
         Node::IsNull(_) => 0.1,
+        Node::Between { negated: true, .. }
+        | Node::In { negated: true, .. }
+        | Node::Like { negated: true, .. } => 0.9,
         Node::Compare(..) | Node::Between { .. } | Node::In { .. } | Node::Like { .. } => 0.3,
         Node::And(list) => list.iter().map(|e| selectivity(e, spread)).product(),
         Node::Or(list) => 1.0 - list.iter().map(|e| 1.0 - selectivity(e, spread)).product::<f64>(),

@@ -1,14 +1,15 @@
 //! Joins, and the way each table is read.
 //!
 //! Conditions are tested as soon as the tables they name are there, and bound indexes where they can; so do those that follow from
-//! them ([`super::equalities`]). Inner joins are put in a good order ([`super::join_order`]). A table that no index leads to is met
-//! through a hash table built once. A left join whose WHERE condition refuses the NULLs it would add is an inner one.
+//! them ([`super::equalities`]). Inner joins are put in a good order, and it is chosen how each table is read in it
+//! ([`super::enumerate`]). A left join whose WHERE condition refuses the NULLs it would add is an inner one.
 
 use super::access::{AccessPath, Request, choose, conjuncts, full_scan_cost};
 use super::barrier::{Barriers, leaks_last};
 use super::change::selection::SMALL_TABLE_ROWS;
 use super::common::not_first;
 use super::condition_order::in_order;
+use super::enumerate::{Step, Way};
 use super::equalities::factored;
 use super::filter::{absorbed, is_never, is_steady, selectivity};
 use super::from::{FromInput, FromTable, Tree};
@@ -76,6 +77,26 @@ pub(super) struct Joiner<'j, 'a> {
     pub values: RefCell<HashMap<usize, Option<f64>>>,
     /// Of tables that were asked about, what is known of them.
     pub statistics: RefCell<HashMap<usize, Option<Arc<TableStatistics>>>>,
+}
+
+/// How a table is to be read.
+pub(super) enum Reading<'r> {
+    /// In the way that costs least by itself.
+    Best,
+    /// The same in the wanted order, if that can be; becomes true if it is.
+    Ordered(&'r mut bool),
+    /// In a way that was chosen.
+    By(&'r Way),
+}
+
+/// What is around a part of a join.
+#[derive(Clone, Copy)]
+struct Around<'k> {
+    /// The tables that are there before it, and how many combinations of their rows it is read for.
+    known: &'k [usize],
+    rows: f64,
+    /// How many barriers there are.
+    depth: usize,
 }
 
 /// How many rows a table is taken to have of which nothing is known.
@@ -158,7 +179,12 @@ impl Planner<'_> {
         joiner.check_first(&tree)?;
         let (pool, whole): (Vec<_>, Vec<_>) = pool.into_iter().partition(|c| !c.tables.is_empty() || !c.late);
         let mut ordered = false;
-        let source = joiner.build(tree, pool, (&[], 0), Some(&mut ordered))?;
+        let around = Around {
+            known: &[],
+            rows: 1.0,
+            depth: 0,
+        };
+        let source = joiner.build(tree, pool, around, Some(&mut ordered))?;
         if let Some(trace) = &self.trace {
             trace.attached(filter.as_ref(), &source);
         }
@@ -316,40 +342,40 @@ impl Joiner<'_, '_> {
 
     // ---------------------------------------------------------------------------------------------- building
 
-    /// A source for the tree that tests all the conditions of the pool, given the tables known before it. `depth`: how many
-    /// barriers are around it.
+    /// A source for the tree that tests all the conditions of the pool, given what is around it.
     fn build(
         &self,
         tree: Tree,
         mut pool: Vec<Condition>,
-        (known, depth): (&[usize], usize),
+        around: Around,
         ordered: Option<&mut bool>,
     ) -> Result<RowSource> {
         match tree {
-            Tree::Table(at) => {
-                self.complete(&mut pool);
-                self.tell_only_table(at, &pool, known)?;
-                let scan = self.final_scan(at, &pool, known, ordered)?;
-                Ok(RowSource::Table(Box::new(scan)))
-            }
+            Tree::Table(_) => self.inner(vec![tree], pool, around, false, ordered),
             Tree::Inner { .. } => {
                 let mut items = Vec::new();
                 let mut straight = false;
-                self.flatten(tree, depth, (&mut items, &mut pool, &mut straight));
-                self.inner(items, pool, known, straight, ordered)
+                self.flatten(tree, around.depth, (&mut items, &mut pool, &mut straight));
+                self.inner(items, pool, around, straight, ordered)
             }
             Tree::Left { left, right, on } => {
                 let mut there = left.tables();
                 let depth = self.barriers.around(&[there.clone(), right.tables()].concat());
-                there.extend_from_slice(known);
+                there.extend_from_slice(around.known);
                 let is_left = |c: &Condition| {
                     c.tables.iter().all(|t| there.contains(t)) && !self.barriers.hold_back(c, &there)
                 };
                 let (before, after): (Vec<_>, Vec<_>) = pool.into_iter().partition(is_left);
                 let on = on.iter().flat_map(conjuncts);
                 let on = on.map(|c| self.classify_in(depth, c)).collect();
-                let left = Box::new(self.build(*left, before, (known, depth), ordered)?);
-                let right = Box::new(self.build(*right, on, (&there, depth), None)?);
+                let around = Around { depth, ..around };
+                let left = Box::new(self.build(*left, before, around, ordered)?);
+                let around = Around {
+                    known: &there,
+                    rows: around.rows * self.planner.rows_of_source(&left),
+                    depth,
+                };
+                let right = Box::new(self.build(*right, on, around, None)?);
                 let mut after: Vec<&Condition> = after.iter().collect();
                 leaks_last(&mut after);
                 let filter = (!after.is_empty()).then(|| all_of(after));
@@ -393,17 +419,20 @@ impl Joiner<'_, '_> {
         &self,
         items: Vec<Tree>,
         mut pool: Vec<Condition>,
-        known: &[usize],
+        around: Around,
         straight: bool,
         mut ordered: Option<&mut bool>,
     ) -> Result<RowSource> {
         self.complete(&mut pool);
-        let order = self.order(&items, &pool, known, straight)?;
-        let searched = !straight && items.len() > 1;
+        if let [Tree::Table(at)] = items[..] {
+            self.tell_only_table(at, &pool, around.known)?;
+        }
+        let steps = self.order(&items, &pool, (around.known, around.rows), straight)?;
         let mut items: Vec<Option<Tree>> = items.into_iter().map(Some).collect();
-        let mut there = known.to_vec();
+        let mut there = around.known.to_vec();
+        let mut rows = around.rows;
         let mut list = Vec::new();
-        for at in order {
+        for Step { item: at, way } in steps {
             let Some(item) = items[at].take() else { continue };
             let inside = item.tables();
             let mut with = there.clone();
@@ -415,19 +444,31 @@ impl Joiner<'_, '_> {
             pool = rest;
             // Only the first table can set the order of the whole.
             let ordered = if list.is_empty() { ordered.take() } else { None };
-            list.push(match item {
-                // Of several that were put in order it has been told what there was to choose from.
-                Tree::Table(at) if searched => {
-                    RowSource::Table(Box::new(self.final_scan(at, &mine, &there, ordered)?))
+            let source = match item {
+                Tree::Table(at) => {
+                    let reading = match (&way, ordered) {
+                        (Some(way), _) => Reading::By(way),
+                        (None, Some(ordered)) => Reading::Ordered(ordered),
+                        (None, None) => Reading::Best,
+                    };
+                    RowSource::Table(Box::new(self.final_scan(at, &mine, &there, reading)?))
                 }
-                item => self.build(item, mine, (&there, 0), ordered)?,
-            });
+                item => {
+                    let around = Around {
+                        known: &there,
+                        rows,
+                        depth: 0,
+                    };
+                    self.build(item, mine, around, ordered)?
+                }
+            };
+            rows *= self.planner.rows_of_source(&source);
+            list.push(source);
             there = with;
         }
-        Ok(if list.len() == 1 {
-            list.remove(0)
-        } else {
-            RowSource::Inner(list)
+        Ok(match list.len() {
+            1 => list.remove(0),
+            _ => RowSource::Inner(list),
         })
     }
 
@@ -438,7 +479,7 @@ impl Joiner<'_, '_> {
         at: usize,
         pool: &[Condition],
         known: &[usize],
-        ordered: Option<&mut bool>,
+        reading: Reading,
     ) -> Result<TableScan> {
         let table = &self.input.tables[at];
         let put_last = |c: &Condition| self.barriers.put_last(c, at);
@@ -500,6 +541,11 @@ impl Joiner<'_, '_> {
             input,
         };
         let mut rest: Vec<&Condition> = early;
+        let way = match reading {
+            Reading::By(way) => Some(way),
+            _ => None,
+        };
+        let hashed = way.and_then(|way| way.path()?.1);
         if let Input::Stored { def, .. } = &scan.input {
             let def = Arc::clone(def);
             let bounds = |c: &&Condition| self.barriers.may_bound(c, at, known);
@@ -508,7 +554,10 @@ impl Joiner<'_, '_> {
                 // The rows themselves are locked and changed, so an index alone is no shorter way.
                 scan.needed = (0..def.columns.len()).collect();
             }
-            (scan.path, scan.reverse) = self.path(&scan, table, &all, known, ordered)?;
+            (scan.path, scan.reverse) = match way.and_then(Way::path) {
+                Some((path, _)) => (path.clone(), false),
+                None => self.path(&scan, table, (&all, known), reading)?,
+            };
             rest.retain(|c| !absorbed(&c.expr, &scan.path, &def, scan.base));
             let late: Vec<&Condition> = late
                 .into_iter()
@@ -532,7 +581,8 @@ impl Joiner<'_, '_> {
         };
         rest.retain(|c| !c.follows || !self.is_said_before(c, pool, at));
         let share = self.share(pool, &rest, &scan, spread.as_ref());
-        scan.rows_out = (scan.path.rows * share).max(ROWS_MIN);
+        let rows_out = way.map_or(scan.path.rows * share, |way| way.rows_out);
+        scan.rows_out = rows_out.max(ROWS_MIN);
         if !gates.is_empty() {
             scan.never = gates.iter().any(|c| is_never(&c.expr, self.planner.sample));
             scan.gate = Some(all_of(gates));
@@ -540,9 +590,8 @@ impl Joiner<'_, '_> {
         if keyed {
             scan.needed.push(scan.input.width());
         }
-        let is_full = scan.path.is_full() && (keyed || !matches!(scan.lock, Some((true, _))));
-        if is_full && !table.is_made_anew() && !known.is_empty() {
-            self.hash(&mut scan, at, &mut rest)?;
+        if let Some(rows) = hashed {
+            self.hash(&mut scan, at, rows, &mut rest)?;
         }
         let rest = in_order(rest, |c| &c.expr, |c| selectivity(&c.expr, spread.as_ref()));
         scan.filter = (!rest.is_empty()).then(|| all_of(rest.iter().copied()));
@@ -567,17 +616,14 @@ impl Joiner<'_, '_> {
         &self,
         scan: &TableScan,
         from: &FromTable,
-        early: &[&Condition],
-        known: &[usize],
-        ordered: Option<&mut bool>,
+        (early, known): (&[&Condition], &[usize]),
+        reading: Reading,
     ) -> Result<(AccessPath, bool)> {
-        if !matches!(scan.input, Input::Stored { .. }) {
-            return Ok((scan.path.clone(), false));
-        }
         self.with_request(scan, from, early, known, |request| {
             let wish = self.input.wish;
-            let Some(ordered) = ordered.filter(|_| !wish.is_none() || wish.values.is_some()) else {
-                return Ok((self.as_ordered(choose(request)?, from, request), false));
+            let ordered = match reading {
+                Reading::Ordered(ordered) if !wish.is_none() || wish.values.is_some() => ordered,
+                _ => return Ok((self.as_ordered(choose(request)?, from, request), false)),
             };
             let (path, direction) = choose_in_order(request, wish)?;
             *ordered = direction.is_some();
@@ -615,7 +661,7 @@ impl Joiner<'_, '_> {
         let statistics = self.statistics_of(self.table_of(scan.base));
         let conjuncts: Vec<&Expr> = conditions.iter().map(|c| &c.expr).collect();
         // It locks what it reads: of a small table, the fewest rows.
-        let locks = matches!(scan.lock, Some((true, _)));
+        let locks = scan.lock.is_some();
         let denies = |what| (self.input.advice).is_some_and(|advice| from.is_denied(advice, what));
         let is_known =
             |slot: usize| slot >= OUTER || slot < AGGREGATE && known.contains(&self.table_of(slot));
@@ -636,6 +682,7 @@ impl Joiner<'_, '_> {
             dice: &self.planner.dice,
             merges: self.planner.state.settings.rewrites.index_merge && !denies(Denied::IndexMerge),
             skips: scan.late_filter.is_none() && !denies(Denied::SkipScan),
+            locks,
             changes: false,
             statistics: statistics.as_deref(),
             sample: self.planner.sample,
@@ -646,10 +693,11 @@ impl Joiner<'_, '_> {
         })
     }
 
-    /// Prepares a table without a useful index to be met by hashing: its own conditions are tested as the hash table
+    /// Prepares a table to be met by hashing, so many rows of it: its own conditions are tested as the hash table
     /// is built, equalities with what is known become keys, others are tested on the joined row.
-    fn hash(&self, scan: &mut TableScan, at: usize, rest: &mut Vec<&Condition>) -> Result<()> {
+    fn hash(&self, scan: &mut TableScan, at: usize, rows: f64, rest: &mut Vec<&Condition>) -> Result<()> {
         let mut hash = HashJoin {
+            rows,
             build: Vec::new(),
             probe: Vec::new(),
             forms: Vec::new(),
@@ -677,7 +725,7 @@ impl Joiner<'_, '_> {
     }
 
     /// The sides of an equality between this table and others, if there is a form of keys for them.
-    fn hash_key(&self, e: &Expr, at: usize) -> Option<(Expr, Expr, KeyForm)> {
+    pub(super) fn hash_key(&self, e: &Expr, at: usize) -> Option<(Expr, Expr, KeyForm)> {
         let Node::Compare(CmpOp::Eq, kind, sides) = &e.node else {
             return None;
         };

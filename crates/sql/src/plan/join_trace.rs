@@ -2,7 +2,7 @@
 
 use super::access::paths;
 use super::from::{FromInput, FromTable, Tree};
-use super::join::{Condition, Joiner, inner_conditions};
+use super::join::{Condition, Joiner, Reading, inner_conditions};
 use super::trace::Tracer;
 use super::{Input, TableScan};
 use crate::error::Result;
@@ -32,7 +32,7 @@ impl Tree {
 }
 
 impl Joiner<'_, '_> {
-    fn orders_told(&self) -> Option<&Tracer> {
+    pub(super) fn orders_told(&self) -> Option<&Tracer> {
         self.planner.trace.as_ref().filter(|trace| trace.tells_orders())
     }
 
@@ -74,7 +74,7 @@ impl Joiner<'_, '_> {
     ) -> Result<()> {
         let is_own = |c: &&Condition| !c.tables.is_empty() && c.tables.iter().all(|other| *other == at);
         let own: Vec<Condition> = conditions.iter().filter(is_own).cloned().collect();
-        let scan = self.scan(at, &own, &[], None)?;
+        let scan = self.scan(at, &own, &[], Reading::Best)?;
         if !matches!(table.input, FromInput::Stored { .. }) {
             trace.plain_table(&table.alias, scan.path.rows, scan.path.cost);
             return Ok(());
@@ -109,24 +109,12 @@ impl Joiner<'_, '_> {
         }
     }
 
-    /// It has been looked at: rows of the join with it and what they cost, and whether it is better than those before. `None`: an
-    /// order begins with it.
-    pub(super) fn tell_step(&self, scan: &TableScan, (rows, cost): (f64, f64), better: Option<bool>) {
+    /// It has been looked at: rows of the join with it and what they cost, and whether it is taken.
+    pub(super) fn tell_step(&self, scan: &TableScan, (rows, cost): (f64, f64), is_chosen: bool) {
         if let Some(trace) = self.orders_told() {
             self.tell_plain_path(trace, scan);
             trace.considered_table(scan, rows, cost);
-            match better {
-                Some(better) => trace.judged_table(better),
-                None => trace.rest_of_plan(),
-            }
-        }
-    }
-
-    /// A whole order, and whether it is the best so far.
-    pub(super) fn tell_order(&self, items: &[Tree], order: &[usize], cost: f64, better: bool) {
-        if let Some(trace) = self.orders_told() {
-            let tables: Vec<usize> = order.iter().flat_map(|at| items[*at].tables()).collect();
-            trace.judged_order(&self.aliases(&tables), cost, better);
+            trace.judged_table(is_chosen);
         }
     }
 
@@ -137,7 +125,7 @@ impl Joiner<'_, '_> {
         };
         trace.considers_orders();
         trace.considers_table(&self.aliases(known), &self.input.tables[at].alias);
-        let scan = self.scan(at, pool, known, None)?;
+        let scan = self.scan(at, pool, known, Reading::Best)?;
         self.tell_plain_path(trace, &scan);
         trace.considered_table(&scan, scan.rows_out, scan.path.cost);
         trace.judged_table(true);
@@ -151,25 +139,25 @@ impl Joiner<'_, '_> {
         }
     }
 
-    /// How a table is read in the end. If its rows are wanted in an order, it is told what came of that.
+    /// How a table is read in the end: in this way, if one was chosen, otherwise in the wanted order if that can be. If there is one, it is
+    /// told what came of that.
     pub(super) fn final_scan(
         &self,
         at: usize,
         pool: &[Condition],
         known: &[usize],
-        ordered: Option<&mut bool>,
+        reading: Reading,
     ) -> Result<TableScan> {
-        let is_wished = ordered.is_some() && !self.input.wish.order.is_empty();
-        let Some(trace) = self.planner.trace.as_ref().filter(|_| is_wished) else {
-            return self.scan(at, pool, known, ordered);
+        let ordered = match reading {
+            Reading::Ordered(ordered) if !self.input.wish.order.is_empty() => ordered,
+            reading => return self.scan(at, pool, known, reading),
         };
-        let without = self.scan(at, pool, known, None)?;
-        let mut given = false;
-        let scan = self.scan(at, pool, known, Some(&mut given))?;
-        if let Some(ordered) = ordered {
-            *ordered = given;
-        }
-        trace.ordered(&scan, given, scan.path.index != without.path.index);
+        let Some(trace) = self.planner.trace.as_ref() else {
+            return self.scan(at, pool, known, Reading::Ordered(ordered));
+        };
+        let without = self.scan(at, pool, known, Reading::Best)?;
+        let scan = self.scan(at, pool, known, Reading::Ordered(ordered))?;
+        trace.ordered(&scan, *ordered, scan.path.index != without.path.index);
         Ok(scan)
     }
 }

@@ -254,7 +254,7 @@ impl<'a> Planner<'a> {
         let [best, ordered] = plans;
         let (best, ordered) = (best?, ordered?);
         if best.ordered || !ordered.ordered {
-            return Ok(None);
+            return Ok(ordered.ordered.then_some(ordered));
         }
         let sorted =
             self.cost_of(&best.source, best.filter.as_ref()) + sort_cost(self.rows_of_source(&best.source));

@@ -7,7 +7,7 @@
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
 //!   stands there other than names.
 //! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs).
-//!   - [`join`], [`join_order`]: the order of its tables; [`equalities`]: what follows from their conditions; [`shares`]: how many rows pass.
+//!   - [`join`], [`enumerate`]: the order of its tables; [`equalities`]: what follows from their conditions; [`shares`]: how many rows pass.
 //!   - [`access`]: the ranges of an index that are read ([`index_bounds`]); [`order`]: reading in a wanted order; [`skip`]: reading a few
 //!     rows of each group; [`ends`]: one row for each MIN and MAX.
 //!   - [`filter`]: conditions left to be tested; [`condition_order`]: in which order; [`barrier`]: not before the conditions of a view.
@@ -32,6 +32,7 @@ mod derived;
 mod dice;
 mod digits;
 mod ends;
+mod enumerate;
 mod equalities;
 pub mod explain;
 pub mod file_form;
@@ -46,7 +47,6 @@ mod index_bounds;
 mod items;
 mod join;
 mod join_clause;
-mod join_order;
 mod join_trace;
 pub mod json_table;
 mod locking;
@@ -330,6 +330,8 @@ pub struct HashJoin {
     pub probe: Vec<Expr>,
     /// In which form the two of each pair are looked up.
     pub forms: Vec<KeyForm>,
+    /// How many rows the table is expected to have.
+    pub rows: f64,
 }
 
 /// Makes plans for one statement.

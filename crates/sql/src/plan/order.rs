@@ -122,6 +122,7 @@ fn limited_paths(request: &Request, wish: &OrderWish) -> Result<Vec<AccessPath>>
             true => rows,
             false => rows * LOOKUP_COST,
         };
+        let cost = cost + request.lock_cost(rows);
         candidates.push(AccessPath::full(index.number, covering, rows, cost));
     }
     Ok(candidates)

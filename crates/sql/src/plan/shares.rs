@@ -61,7 +61,7 @@ impl Joiner<'_, '_> {
 
     /// The share of rows for which an equality is true, if it is known how many values one of its sides has: those of the side with
     /// fewer are taken to be among those of the other.
-    fn share_of_equality(&self, e: &Expr) -> Option<f64> {
+    pub(super) fn share_of_equality(&self, e: &Expr) -> Option<f64> {
         let Node::Compare(CmpOp::Eq, _, sides) = &e.node else {
             return None;
         };

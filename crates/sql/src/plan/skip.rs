@@ -8,7 +8,7 @@
 //! The rows that are found are grouped and made distinct like any others, so more of them than need be are no harm: each range of a path
 //! may have rows of the same group. Where rows of the group do not satisfy the conditions, the first that does is looked for.
 
-use super::access::{AccessPath, DESCENT_COST, Request, paths};
+use super::access::{AccessPath, Request, paths};
 use super::filter::{absorbed, counted, is_steady, selectivity};
 use super::from::FromInput;
 use super::logical::Block;
@@ -20,8 +20,8 @@ use crate::error::Result;
 use crate::expr::{AggFunc, Aggregate, Expr, Node};
 use crate::types::{SqlType, TypeKind};
 
-/// What it costs to go on to the next group, besides its rows, in descents.
-const JUMP_COST: f64 = 24.0 * DESCENT_COST;
+/// What it costs to go on to the next group, besides its rows.
+const JUMP_COST: f64 = 12.0;
 
 /// All that a block asks of the rows of its only table.
 pub(crate) struct ValuesWish {

@@ -464,24 +464,6 @@ impl Tracer {
         self.close(1);
     }
 
-    /// What follows a first table is about to be told, until [`judged_order`](Tracer::judged_order).
-    pub fn rest_of_plan(&self) {
-        self.list("rest_of_plan");
-    }
-
-    /// The whole order that began with a table: whether it is the best so far.
-    pub fn judged_order(&self, order: &[String], cost: f64, chosen: bool) {
-        self.close(1);
-        self.object("whole_plan");
-        self.list("tables");
-        order.iter().for_each(|name| self.item(&ticked(name)));
-        self.close(1);
-        self.number("cost_for_plan", cost);
-        self.close(1);
-        self.flag(if chosen { "chosen" } else { "pruned_by_cost" }, true);
-        self.close(1);
-    }
-
     /// The ways of reading a table that a plan has to choose from.
     pub fn paths(&self, request: &Request, paths: &[AccessPath], best: usize) {
         if !self.considers.get() {

@@ -35,7 +35,7 @@ impl Planner<'_> {
     }
 
     /// Adds the slots of the row just around a query that it reads.
-    fn slots_around(&self, query: usize, out: &mut Vec<usize>) {
+    pub(super) fn slots_around(&self, query: usize, out: &mut Vec<usize>) {
         let around = self.queries[query].outer.iter();
         around.for_each(|slot| add_own(*slot, out));
     }

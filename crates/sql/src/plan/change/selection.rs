@@ -185,6 +185,7 @@ impl RowSelection {
             dice: &hooks.planner.dice,
             merges: hooks.planner.state.settings.rewrites.index_merge,
             skips: false,
+            locks: true,
             changes: true,
             sample: Some(sample),
             generated: &generated,

@@ -8,9 +8,10 @@ use crate::dictionary::{IndexDef, TableDef};
 use crate::expr::{Expr, Node};
 use crate::parse::ast::SetOp;
 use crate::plan::access::AccessPath;
+use crate::plan::cost::PROBE_COST;
 use crate::plan::index_bounds::{IndexBounds, KeyValue};
 use crate::plan::window::WindowCall;
-use crate::plan::{Input, LeftJoin, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
+use crate::plan::{HashJoin, Input, LeftJoin, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
 use crate::types::json::Json;
 
 /// Where fewer rows than these are expected, so many are shown.
@@ -21,6 +22,18 @@ pub struct Tree<'q> {
     queries: &'q [QueryPlan],
     /// SELECTs so far, which are numbered in the order in which they stand in the tree.
     selects: u64,
+}
+
+/// The equalities by which rows are looked up in a hash table.
+fn looked_up_by(hash: &HashJoin, names: &Names) -> String {
+    let pairs = hash.probe.iter().zip(&hash.build);
+    let conditions: Vec<String> = pairs
+        .map(|(probe, build)| format!("({} = {})", names.expr(build), names.expr(probe)))
+        .collect();
+    match conditions.is_empty() {
+        true => "(no condition)".to_owned(),
+        false => conditions.join(", "),
+    }
 }
 
 impl<'q> Tree<'q> {
@@ -306,14 +319,7 @@ impl<'q> Tree<'q> {
         if let RowSource::Table(scan) = right
             && let Some(hash) = &scan.hash
         {
-            let pairs = hash.probe.iter().zip(&hash.build);
-            let conditions: Vec<String> = pairs
-                .map(|(probe, build)| format!("({} = {})", names.expr(build), names.expr(probe)))
-                .collect();
-            let on = match conditions.is_empty() {
-                true => "(no condition)".to_owned(),
-                false => conditions.join(", "),
-            };
+            let on = looked_up_by(hash, names);
             let build = self.table(scan, names, false);
             let estimate = joined(left.estimate, build.estimate, scan.rows_out.max(ROWS_SHOWN_MIN));
             let table = Operator::new("hash", "Hash").over(build);
@@ -346,7 +352,21 @@ impl<'q> Tree<'q> {
     }
 
     fn scan(&mut self, scan: &TableScan, names: &Names, first: bool) -> Operator {
-        let table = self.table(scan, names, first);
+        let mut table = self.table(scan, names, first);
+        if let Some(hash) = &scan.hash {
+            let what = format!(
+                "Hash lookup on {} {}",
+                quoted(&scan.alias),
+                looked_up_by(hash, names)
+            );
+            table = Operator::new("hash_lookup", what)
+                .with("table_name", text(&scan.alias))
+                .estimated(Some(Estimate {
+                    cost: PROBE_COST,
+                    rows: scan.rows_out.max(ROWS_SHOWN_MIN),
+                }))
+                .over(Operator::new("hash", "Hash").over(table));
+        }
         match &scan.late_filter {
             Some(late) => {
                 let estimate = Some(Estimate {
@@ -395,9 +415,11 @@ impl<'q> Tree<'q> {
         let op = op.metered(meter(scan, Stage::Read));
         match &scan.tests() {
             Some(filter) => {
+                // What is hashed is joined behind it.
+                let rows = scan.hash.as_ref().map_or(scan.rows_out, |hash| hash.rows);
                 let estimate = Some(Estimate {
                     cost: scan.path.cost,
-                    rows: scan.rows_out.max(ROWS_SHOWN_MIN),
+                    rows: rows.max(ROWS_SHOWN_MIN),
                 });
                 let op = self.filter(filter, names, op, estimate);
                 match scan.late_filter.is_none() || scan.hash.is_some() {

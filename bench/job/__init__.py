@@ -1,0 +1,1 @@
+"""Data and queries like those of the Join Order Benchmark."""

@@ -235,6 +235,7 @@ SUITES = {
     "status": program("status/run.py", "chromium"),
     "monitoring": program("monitoring/run.py", "monitoring"),
     "oracle": program("oracle/run.py", full="--seeds 60", quick="--seeds 15"),
+    "plan_space": program("oracle/plan_space.py", full="--queries 80 --plans 10", quick="--queries 30 --plans 5"),
     "planner": program("planner/run.py"),
     "sargable": program("planner/sargable.py"),
     "parameters": program("parameters/run.py"),
@@ -267,6 +268,7 @@ HUNTS = {
     "protocol": Hunt(["packages"], "protocol/run.py random --seed {seed} --seconds {seconds}"),
     "endless": Hunt(["packages"], "security/endless.py --seed {seed} --megabytes 64"),
     "oracle": Hunt(["packages"], "oracle/run.py --seed {seed} --seconds {seconds}"),
+    "plan_space": Hunt(["packages"], "oracle/plan_space.py --seed {seed} --seconds {seconds}"),
     "fuzz": Hunt([], "", tests="of_any_"),
     "properties": Hunt([], "", tests="properties"),
 }

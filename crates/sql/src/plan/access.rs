@@ -10,6 +10,7 @@
 use super::dice::Dice;
 use super::generated::GeneratedColumns;
 use super::index_bounds::{EqualPart, IndexBounds, bound_of};
+use super::prices;
 use super::skip::Skip;
 use super::trace::Tracer;
 use crate::dictionary::{IndexDef, KEY_PARTS_MAX, TableDef};
@@ -22,18 +23,6 @@ use crate::types::{SqlType, Val, Value};
 use std::cell::Cell;
 use std::ops::Bound;
 use tidemark_engine::{Datum, IndexNo, KeyRange, Table};
-
-/// What fetching a row through a secondary index costs, in entries of a scan: it is looked for from the root of the clustered one on.
-pub const LOOKUP_COST: f64 = 5.0;
-/// What descending to a range costs.
-const DESCENT_COST: f64 = 4.0;
-/// What it costs to lock a row, and that others may wait for it.
-const LOCK_COST: f64 = 3.0;
-/// What it costs to see whether a row has been found by another index.
-const MERGE_COST: f64 = 0.5;
-/// What a scan of the whole table costs besides its rows: all of them are locked if the read locks, so that even in a
-/// small table an index that leads to fewer is better.
-const FULL_SCAN_COST: f64 = 10.0;
 
 /// How an index is used.
 #[derive(Clone, Debug)]
@@ -109,7 +98,7 @@ pub fn conjuncts(filter: &Expr) -> Vec<&Expr> {
 
 /// What it costs to read a whole table.
 pub fn full_scan_cost(rows: f64) -> f64 {
-    FULL_SCAN_COST + rows
+    prices::SCAN + rows * prices::ROW
 }
 
 /// All ways of reading the table that make sense, the full scan first.
@@ -168,7 +157,7 @@ impl Request<'_> {
     /// What it costs to lock so many rows, if they are locked.
     pub fn lock_cost(&self, rows: f64) -> f64 {
         match self.locks {
-            true => rows * LOCK_COST,
+            true => rows * prices::LOCK,
             false => 0.0,
         }
     }
@@ -280,7 +269,7 @@ impl Request<'_> {
         let (rows, cost) = (sum(|path| path.rows).min(table_rows), sum(|path| path.cost));
         Ok(merged.first().cloned().map(|first| AccessPath {
             rows,
-            cost: cost + rows * MERGE_COST,
+            cost: cost + rows * prices::MERGE,
             point: false,
             merged,
             ..first
@@ -335,7 +324,7 @@ impl Request<'_> {
             });
             rows.sum::<f64>().min(table_rows)
         };
-        path.cost = descents * DESCENT_COST + path.rows * path.row_cost() + self.lock_cost(path.rows);
+        path.cost = descents * prices::DESCENT + path.rows * path.row_cost() + self.lock_cost(path.rows);
         Ok(())
     }
 }
@@ -377,12 +366,12 @@ impl AccessPath {
         self.parts().iter().flat_map(|path| &path.bounds)
     }
 
-    /// What a row costs that is read by it, in entries of a scan.
+    /// What a row costs that is read by it.
     pub(super) fn row_cost(&self) -> f64 {
         match self.index {
-            0 => 1.0,
-            _ if self.covering => 0.8,
-            _ => LOOKUP_COST,
+            0 => prices::ROW,
+            _ if self.covering => prices::ENTRY,
+            _ => prices::LOOKUP,
         }
     }
 

@@ -1,21 +1,12 @@
-//! What a plan is expected to cost, in entries of a scan: to choose between plans that differ in more than the order of a join.
+//! What a plan is expected to cost ([`prices`]): to choose between plans that differ in more than the order of a join.
 
 use super::join::UNKNOWN_ROWS;
+use super::prices;
 use super::walk::has_subquery;
 use super::{Input, Planner, QueryBody, QueryPlan, RowSource, TableScan};
 use crate::expr::{Expr, Node};
 use crate::types::{SqlType, Val};
 
-/// What it costs to put a row into a hash table, to look a row up in one, and to hand on a row that was found.
-pub(super) const BUILD_COST: f64 = 1.5;
-pub(super) const PROBE_COST: f64 = 0.6;
-pub(super) const RETURN_COST: f64 = 0.3;
-/// What it costs to test a combination of rows.
-pub(super) const TEST_COST: f64 = 0.5;
-/// What it costs to begin a query, besides its rows.
-const QUERY_COST: f64 = 2.0;
-/// What it costs to keep the rows of a derived table, besides one for each row.
-const KEEP_COST: f64 = 10.0;
 /// How many rounds a recursive query is taken to have.
 const ROUNDS_GUESS: f64 = 10.0;
 
@@ -53,7 +44,7 @@ impl Planner<'_> {
     /// Of a numbered query each time it runs; one that has not been planned costs nothing.
     pub(super) fn query_cost(&self, id: usize) -> f64 {
         let lowered = self.lowered.get(id).and_then(Option::as_ref);
-        lowered.map_or(0.0, |query| QUERY_COST + self.body_cost(query))
+        lowered.map_or(0.0, |query| prices::QUERY + self.body_cost(query))
     }
 
     fn body_cost(&self, query: &QueryPlan) -> f64 {
@@ -67,7 +58,7 @@ impl Planner<'_> {
                 let steps = recursion.steps.iter().map(|step| self.body_cost(step));
                 self.body_cost(&recursion.seed) + ROUNDS_GUESS * steps.sum::<f64>()
             }
-            QueryBody::Values(rows) => rows.len() as f64,
+            QueryBody::Values(rows) => rows.len() as f64 * prices::ROW,
         }
     }
 
@@ -110,14 +101,14 @@ impl Planner<'_> {
                 query,
                 lateral: false,
                 ..
-            } => self.query_cost(*query) + KEEP_COST + scan.path.rows,
+            } => self.query_cost(*query) + prices::KEEP + scan.path.rows * prices::KEPT_ROW,
             _ => 0.0,
         };
         // What is hashed is read once.
         let (once, each) = match &scan.hash {
             Some(hash) => {
-                let made = scan.path.cost + hash.rows * BUILD_COST;
-                (made, PROBE_COST + scan.rows_out * RETURN_COST)
+                let made = scan.path.cost + hash.rows * prices::HASH_BUILD;
+                (made, prices::HASH_PROBE + scan.rows_out * prices::HASH_RETURN)
             }
             None => (0.0, scan.path.cost),
         };
@@ -144,7 +135,7 @@ impl Planner<'_> {
                     match self.queries[*id].outer.is_empty() {
                         true => {
                             cost.once += self.query_cost(*id);
-                            cost.each += PROBE_COST;
+                            cost.each += prices::HASH_PROBE;
                         }
                         false => cost.each += self.query_cost(*id),
                     }

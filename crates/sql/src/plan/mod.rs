@@ -6,7 +6,7 @@
 //! - [`query`]: queries, UNION and its kin; [`common`]: WITH; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
 //!   stands there other than names.
-//! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs).
+//! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs; [`prices`]: of which single steps).
 //!   - [`join`], [`enumerate`]: the order of its tables; [`equalities`]: what follows from their conditions; [`shares`]: how many rows pass.
 //!   - [`access`]: the ranges of an index that are read ([`index_bounds`]); [`order`]: reading in a wanted order; [`skip`]: reading a few
 //!     rows of each group; [`ends`]: one row for each MIN and MAX.
@@ -56,6 +56,7 @@ mod multi_valued;
 pub mod order;
 mod outer_aggregate;
 pub mod past;
+mod prices;
 mod query;
 mod rewrite;
 pub mod rollup;

@@ -6,8 +6,9 @@
 //! path even if it leads through more rows: reading stops as soon as there are enough, and locking with it. Where a few rows of each
 //! group are all that is wanted, an index may lead from one group to the next ([`super::skip`]).
 
-use super::access::{AccessPath, LOOKUP_COST, Request, choose, paths};
+use super::access::{AccessPath, Request, choose, paths};
 use super::filter::{absorbed, counted, selectivity};
+use super::prices;
 use super::skip::{ValuesWish, skips};
 use super::spread::Spread;
 use crate::dictionary::IndexDef;
@@ -43,14 +44,12 @@ pub(crate) enum Direction {
     Backwards,
 }
 
-/// What it costs to sort a row, for each comparison.
-const SORT_COST: f64 = 0.3;
 /// How many rows a LIMIT is taken to ask for.
 pub(super) const LIMIT_GUESS: f64 = 10.0;
 
 /// What it costs to sort rows.
 pub(super) fn sort_cost(rows: f64) -> f64 {
-    rows * rows.max(2.0).log2() * SORT_COST
+    rows * rows.max(2.0).log2() * prices::COMPARISON
 }
 
 /// The best way of reading a table whose rows are wanted in an order, and the direction in which it gives them so; none if
@@ -119,8 +118,8 @@ fn limited_paths(request: &Request, wish: &OrderWish) -> Result<Vec<AccessPath>>
     for index in def.indexes.iter().filter(has_all_rows) {
         let covering = request.table.covers(index.number, request.needed);
         let cost = match index.number == 0 || covering {
-            true => rows,
-            false => rows * LOOKUP_COST,
+            true => rows * prices::ROW,
+            false => rows * prices::LOOKUP,
         };
         let cost = cost + request.lock_cost(rows);
         candidates.push(AccessPath::full(index.number, covering, rows, cost));

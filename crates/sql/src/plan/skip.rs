@@ -13,15 +13,13 @@ use super::filter::{absorbed, counted, is_steady, selectivity};
 use super::from::FromInput;
 use super::logical::Block;
 use super::order::{LIMIT_GUESS, OrderWish};
+use super::prices;
 use super::spread::Spread;
 use super::{AGGREGATE, Planner};
 use crate::dictionary::{IndexDef, IndexPart};
 use crate::error::Result;
 use crate::expr::{AggFunc, Aggregate, Expr, Node};
 use crate::types::{SqlType, TypeKind};
-
-/// What it costs to go on to the next group, besides its rows.
-const JUMP_COST: f64 = 12.0;
 
 /// All that a block asks of the rows of its only table.
 pub(crate) struct ValuesWish {
@@ -230,7 +228,7 @@ pub(super) fn skips(
             let share: f64 = rest.map(|c| selectivity(c, spread)).product();
             let looked = (1.0 / share.max(1e-6)).min(each) * path.row_cost();
             let ends = 1.0 + skip.least as u8 as f64 + skip.greatest as u8 as f64;
-            let cost = groups * ends * (JUMP_COST + looked);
+            let cost = groups * ends * (prices::JUMP + looked);
             let limited = match wish.limited {
                 true => (LIMIT_GUESS / share.max(1e-6) / groups).min(1.0),
                 false => 1.0,

@@ -14,6 +14,7 @@ use crate::expr::{CmpOp, Expr, Node};
 use crate::plan::filter::selectivity;
 use crate::plan::from::{FromInput, Tree};
 use crate::plan::join::{Condition, Joiner, ROWS_MIN, own_slot};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -30,7 +31,7 @@ pub(super) struct Graph<'g> {
     edges: Vec<Edge>,
     /// How many times more combinations of two items pass than their edges say one by one.
     together: Vec<(Set, f64)>,
-    rows: RefCell<HashMap<Set, f64>>,
+    rows: RefCell<FxHashMap<Set, f64>>,
 }
 
 pub(super) struct Item {
@@ -40,6 +41,8 @@ pub(super) struct Item {
     pub joined: Set,
     /// The items that it has conditions with.
     pub named: Set,
+    /// Those conditions.
+    edges: Vec<usize>,
     /// Its rows that pass its own conditions.
     pub rows: f64,
     /// Of its equalities by which a hash table can be made, the items whose rows are looked up in that.
@@ -120,7 +123,10 @@ impl<'g> Graph<'g> {
         graph.find_together(joiner);
         for (at, after) in after.into_iter().enumerate() {
             let (joined, named) = (joined[at], named[at]);
-            let item = joiner.item(&graph, at, Item::new(after, joined, named))?;
+            let mut item = joiner.item(&graph, at, Item::new(after, joined, named))?;
+            let edges = graph.edges.iter().enumerate();
+            let of_item = edges.filter(|(_, edge)| edge.items & only(at) != 0);
+            item.edges = of_item.map(|(edge, _)| edge).collect();
             graph.items.push(item);
         }
         graph.ask_indexes();
@@ -166,9 +172,19 @@ impl<'g> Graph<'g> {
         let mut there = 0;
         let mut rows = self.known_rows;
         for item in super::members(set) {
-            rows *= self.items[item].rows * self.share_behind(item, there);
+            rows = self.rows_with(there, item);
             there |= only(item);
         }
+        rows
+    }
+
+    /// The same of a set and one item more.
+    pub fn rows_with(&self, there: Set, item: usize) -> f64 {
+        let set = there | only(item);
+        if let Some(rows) = self.rows.borrow().get(&set) {
+            return *rows;
+        }
+        let rows = self.rows(there) * self.items[item].rows * self.share_behind(item, there);
         let rows = rows.max(ROWS_MIN);
         self.rows.borrow_mut().insert(set, rows);
         rows
@@ -180,7 +196,8 @@ impl<'g> Graph<'g> {
         let is_new = |set: Set| set & only(item) != 0 && set & !with == 0;
         let mut share = 1.0;
         let mut classes: Vec<(usize, f64)> = Vec::new();
-        for edge in self.edges.iter().filter(|edge| is_new(edge.items)) {
+        let of_item = self.items[item].edges.iter().map(|edge| &self.edges[*edge]);
+        for edge in of_item.filter(|edge| is_new(edge.items)) {
             match edge.class {
                 None => share *= edge.share,
                 Some(class) => match classes.iter_mut().find(|(other, _)| *other == class) {
@@ -235,6 +252,7 @@ impl Item {
             after,
             joined,
             named,
+            edges: Vec::new(),
             rows: 1.0,
             keys: Vec::new(),
             locked: false,

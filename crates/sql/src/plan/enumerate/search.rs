@@ -6,7 +6,7 @@
 //!
 //! An item that no condition leads to from those before it waits as long as another can come, unless what comes of it is a few rows: tables
 //! of a row or two may be crossed to bound an index of a larger one. Of sets with equally many items the cheapest [`KEPT_MAX`] go on,
-//! which are all if there are ten items or fewer; so the search takes time in proportion to the square of the number of items beyond.
+//! which are all if there are ten items or fewer. Of more items fewer go on, so that the search takes time in proportion to their number.
 
 use super::graph::Graph;
 use super::ways::Reading;
@@ -15,10 +15,13 @@ use crate::error::Result;
 use crate::plan::from::Tree;
 use crate::plan::join::{Condition, Joiner};
 use crate::plan::order::LIMIT_GUESS;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Most sets of one size that go on: there are 252 sets of five of ten items.
 const KEPT_MAX: usize = 252;
+
+/// Most sets that go on of all sizes together, if there are more items than ten.
+const KEPT_OF_ALL: usize = 2000;
 
 /// Most rows of items that are crossed though others could come first.
 const CROSSED_MAX: f64 = 20.0;
@@ -122,7 +125,7 @@ impl Joiner<'_, '_> {
 
     /// The best orders of one item more.
     fn extend(&self, graph: &Graph, orders: &[Ordered], asked: &Asked) -> Vec<Ordered> {
-        let mut found: HashMap<Set, Ordered> = HashMap::new();
+        let mut found: FxHashMap<Set, Ordered> = FxHashMap::default();
         for (before, order) in orders.iter().enumerate() {
             let there = order.set;
             let can_come = |item: &usize| self.can_come(graph, *item, there, asked);
@@ -130,7 +133,7 @@ impl Joiner<'_, '_> {
             let is_joined = |item: usize| graph.items[item].joined & there != 0;
             let some_joined = there == 0 || ready.iter().any(|item| is_joined(*item));
             for item in ready {
-                let rows = graph.rows(there | only(item));
+                let rows = graph.rows_with(there, item);
                 if there != 0 && some_joined && !is_joined(item) && rows > CROSSED_MAX * graph.known_rows {
                     continue;
                 }
@@ -148,7 +151,10 @@ impl Joiner<'_, '_> {
         let mut orders: Vec<Ordered> = found.into_values().collect();
         // The order of a map is another each time, that of a plan is not.
         orders.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.set.cmp(&b.set)));
-        orders.truncate(KEPT_MAX);
+        orders.truncate(match graph.items.len() {
+            0..=10 => KEPT_MAX,
+            many => (KEPT_OF_ALL / many).min(KEPT_MAX),
+        });
         orders
     }
 
@@ -175,7 +181,7 @@ impl Joiner<'_, '_> {
         asked: &Asked,
     ) -> Option<(usize, f64)> {
         let rows = graph.rows(there);
-        let out = graph.rows(there | only(item)) / rows;
+        let out = graph.rows_with(there, item) / rows;
         let item = &graph.items[item];
         let has_key = item.has_key(there);
         let costs = item.ways_behind(there).map(|(number, way)| {
@@ -207,7 +213,7 @@ impl Joiner<'_, '_> {
             item,
             // How the first of all is read may depend on a wanted order.
             way: (is_table && !is_first)
-                .then(|| way.with_rows(graph.rows(there | only(item)) / graph.rows(there))),
+                .then(|| way.with_rows(graph.rows_with(there, item) / graph.rows(there))),
         }
     }
 }

@@ -29,7 +29,7 @@ impl Joiner<'_, '_> {
                 let table = graph.trees[item].tables()[0];
                 let known = [graph.known, &before].concat();
                 let ready = self.ready(graph, table, &known);
-                let rows = graph.rows(there | only(item));
+                let rows = graph.rows_with(there, item);
                 self.tell_next(&known, &graph.trees[item]);
                 let scan = self.scan(table, &ready, &known, join::Reading::Best)?;
                 self.tell_step(&scan, (rows.max(1.0), cost + step_cost), is_chosen);

@@ -9,10 +9,9 @@ use super::graph::{Graph, Item};
 use super::{Set, members, only};
 use crate::error::Result;
 use crate::plan::access::{AccessPath, paths};
-use crate::plan::cost::{BUILD_COST, PROBE_COST, RETURN_COST, TEST_COST};
 use crate::plan::from::{FromInput, Tree};
 use crate::plan::join::{self, Condition, Joiner};
-use crate::plan::{Input, TableScan};
+use crate::plan::{Input, TableScan, prices};
 
 /// A way of reading an item.
 #[derive(Clone)]
@@ -53,8 +52,8 @@ impl Way {
     fn hashed(path: AccessPath, rows: f64) -> Way {
         Way {
             given: 0,
-            once: path.cost + rows * BUILD_COST,
-            each: PROBE_COST,
+            once: path.cost + rows * prices::HASH_BUILD,
+            each: prices::HASH_PROBE,
             rows_out: path.rows,
             reading: Reading::Hash(path, rows),
         }
@@ -73,8 +72,8 @@ impl Way {
     /// a hash table by something.
     pub(super) fn cost(&self, combinations: f64, out: f64, has_key: bool) -> (f64, f64) {
         let each = match &self.reading {
-            Reading::Hash(..) if has_key => self.each + out * RETURN_COST,
-            Reading::Hash(_, rows) => rows * TEST_COST,
+            Reading::Hash(..) if has_key => self.each + out * prices::HASH_RETURN,
+            Reading::Hash(_, rows) => rows * prices::TEST,
             _ => self.each,
         };
         (self.once, combinations * each)
@@ -261,8 +260,8 @@ impl Joiner<'_, '_> {
                 let cost = scan.path.cost;
                 match scan.path.is_full() && rows > 1.0 {
                     true => {
-                        reads.once += cost + scan.path.rows * BUILD_COST;
-                        reads.each += rows * PROBE_COST;
+                        reads.once += cost + scan.path.rows * prices::HASH_BUILD;
+                        reads.each += rows * prices::HASH_PROBE;
                     }
                     false => reads.each += rows * cost,
                 }

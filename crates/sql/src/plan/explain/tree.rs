@@ -8,10 +8,11 @@ use crate::dictionary::{IndexDef, TableDef};
 use crate::expr::{Expr, Node};
 use crate::parse::ast::SetOp;
 use crate::plan::access::AccessPath;
-use crate::plan::cost::PROBE_COST;
 use crate::plan::index_bounds::{IndexBounds, KeyValue};
 use crate::plan::window::WindowCall;
-use crate::plan::{HashJoin, Input, LeftJoin, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
+use crate::plan::{
+    HashJoin, Input, LeftJoin, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan, prices,
+};
 use crate::types::json::Json;
 
 /// Where fewer rows than these are expected, so many are shown.
@@ -362,7 +363,7 @@ impl<'q> Tree<'q> {
             table = Operator::new("hash_lookup", what)
                 .with("table_name", text(&scan.alias))
                 .estimated(Some(Estimate {
-                    cost: PROBE_COST,
+                    cost: prices::HASH_PROBE,
                     rows: scan.rows_out.max(ROWS_SHOWN_MIN),
                 }))
                 .over(Operator::new("hash", "Hash").over(table));

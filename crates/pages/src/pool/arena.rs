@@ -154,6 +154,14 @@ impl States {
         page.0 - self.first < self.open.load(Ordering::Acquire)
     }
 
+    #[inline]
+    #[allow(unsafe_code)]
+    fn get(&self, page: PageId) -> Option<&PageState> {
+        // SAFETY: it is open; zeros are a valid `PageState`, which is all atomics.
+        self.has(page)
+            .then(|| unsafe { self.at.add((page.0 - self.first) as usize).as_ref() })
+    }
+
     #[cold]
     fn cover(&self, page: PageId) -> Result<()> {
         let _opening = self.opening.lock();
@@ -280,16 +288,13 @@ impl Arena {
     /// The state of a page that has one. Those of others would be all zeros.
     #[inline]
     pub fn known(&self, page: PageId) -> Option<&PageState> {
-        self.has(page).then(|| self.state(page))
+        self.states(page).get(page)
     }
 
     /// The state of a page that [has](Self::has) one.
     #[inline]
     pub fn state(&self, page: PageId) -> &PageState {
-        let states = self.states(page);
-        assert!(states.has(page));
-        // SAFETY: open by the assertion; zeros are a valid `PageState`, which is all atomics.
-        unsafe { states.at.add((page.0 - states.first) as usize).as_ref() }
+        self.known(page).expect("a page that has a state")
     }
 
     /// Assigns this frame, which still holds the bytes of its former page, to the page. The caller holds the page's

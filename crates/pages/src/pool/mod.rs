@@ -225,10 +225,17 @@ impl Pool {
 
     #[inline]
     fn latch(&self, page: PageId) -> Result<&latch::Latch> {
-        if !self.arena.has(page) {
-            self.arena.cover(page)?;
-        }
         tally::count(Event::PageRequest, 1);
+        match self.arena.known(page) {
+            Some(state) => Ok(&state.latch),
+            None => self.first_latch(page),
+        }
+    }
+
+    /// The latch of a page that had no state.
+    #[cold]
+    fn first_latch(&self, page: PageId) -> Result<&latch::Latch> {
+        self.arena.cover(page)?;
         Ok(&self.arena.state(page).latch)
     }
 

@@ -50,6 +50,7 @@ pub use threads::thread_used;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::ptr;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
@@ -154,16 +155,20 @@ fn tell(thread: &Thread) {
     threads::show(thread.place.get(), used);
 }
 
-/// Allocates, and once more for each time that [giving way](emergency::give_way) helps.
-#[inline]
-fn try_again(bytes: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
-    let mut block = allocate();
+/// Allocates after the system has refused to, once for each time that [giving way](emergency::give_way) helps. Counts what it gets.
+#[cold]
+#[inline(never)]
+fn try_again(bytes: usize, more: i64, allocate: &dyn Fn() -> *mut u8) -> *mut u8 {
     let mut tries = 0;
-    while block.is_null() && emergency::give_way(bytes, tries) {
-        block = allocate();
+    while emergency::give_way(bytes, tries) {
+        let block = allocate();
+        if !block.is_null() {
+            count(more);
+            return block;
+        }
         tries += 1;
     }
-    block
+    ptr::null_mut()
 }
 
 // SAFETY: every call is handed on to the system's allocator as it is; the counting between neither allocates nor unwinds.
@@ -171,20 +176,26 @@ unsafe impl GlobalAlloc for Counting {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's contract is the system's.
-        let block = try_again(layout.size(), || unsafe { System.alloc(layout) });
-        if !block.is_null() {
-            count(block_bytes(layout.size()));
+        let block = unsafe { System.alloc(layout) };
+        let more = block_bytes(layout.size());
+        if block.is_null() {
+            // SAFETY: as above.
+            return try_again(layout.size(), more, &|| unsafe { System.alloc(layout) });
         }
+        count(more);
         block
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
-        let block = try_again(layout.size(), || unsafe { System.alloc_zeroed(layout) });
-        if !block.is_null() {
-            count(block_bytes(layout.size()));
+        let block = unsafe { System.alloc_zeroed(layout) };
+        let more = block_bytes(layout.size());
+        if block.is_null() {
+            // SAFETY: as above.
+            return try_again(layout.size(), more, &|| unsafe { System.alloc_zeroed(layout) });
         }
+        count(more);
         block
     }
 
@@ -198,10 +209,13 @@ unsafe impl GlobalAlloc for Counting {
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, len: usize) -> *mut u8 {
         // SAFETY: as above.
-        let moved = try_again(len, || unsafe { System.realloc(block, layout, len) });
-        if !moved.is_null() {
-            count(block_bytes(len) - block_bytes(layout.size()));
+        let moved = unsafe { System.realloc(block, layout, len) };
+        let more = block_bytes(len) - block_bytes(layout.size());
+        if moved.is_null() {
+            // SAFETY: as above; what could not be moved is where it was.
+            return try_again(len, more, &|| unsafe { System.realloc(block, layout, len) });
         }
+        count(more);
         moved
     }
 }

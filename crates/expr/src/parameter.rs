@@ -198,6 +198,10 @@ impl ParamPlace {
     #[inline]
     pub fn converts(self, value: &Value) -> bool {
         use ParamKind::*;
+        // The commonest, whatever it is for.
+        if let (Int(_), Val::Int(_)) = (self.kind, value) {
+            return false;
+        }
         let is_text = matches!(self.kind, Text | Bytes | Mask | Json);
         match (self.role, value) {
             (Role::Kept, Val::DateTime(_) | Val::Time(_)) => matches!(self.kind, Text | Bytes),

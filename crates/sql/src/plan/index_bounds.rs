@@ -484,6 +484,7 @@ pub fn has_exact_place(kind: CmpKind, column: &SqlType, value: &SqlType) -> bool
 }
 
 /// The stored form of a value a column is compared with.
+#[inline]
 pub fn bound_of(value: &Val, kind: CmpKind, column: &SqlType, ctx: &EvalCtx) -> KeyBound {
     match (value, column.kind) {
         (Val::Int(v), TypeKind::Int) if !column.unsigned && i32::try_from(*v).is_ok() => {

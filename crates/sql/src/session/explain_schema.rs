@@ -6,17 +6,23 @@ use crate::parse::ast::Statement;
 
 impl Session {
     /// Does something with a statement in the database that it names for itself, if it does. Errors 1044 and 1049.
+    #[inline]
     pub(super) fn in_own_schema<T>(
         &mut self,
         statement: &Statement,
         run: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
-        let Statement::Explain(explain) = statement else {
-            return run(self);
-        };
-        let Some(name) = &explain.schema else {
-            return run(self);
-        };
+        match statement {
+            Statement::Explain(explain) => match &explain.schema {
+                Some(name) => self.in_schema(name, run),
+                None => run(self),
+            },
+            _ => run(self),
+        }
+    }
+
+    #[cold]
+    fn in_schema<T>(&mut self, name: &str, run: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         if !self.state.sees_database(name) {
             return Err(self.state.database_denied(name));
         }

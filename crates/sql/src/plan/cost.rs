@@ -5,7 +5,7 @@ use super::prices;
 use super::walk::has_subquery;
 use super::{Input, Planner, QueryBody, QueryPlan, RowSource, TableScan};
 use crate::expr::{Expr, Node};
-use crate::types::{SqlType, Val};
+use crate::types::SqlType;
 
 /// How many rounds a recursive query is taken to have.
 const ROUNDS_GUESS: f64 = 10.0;
@@ -151,26 +151,5 @@ impl Planner<'_> {
             [column] => Some((column.ty.clone(), self.rows_of_query(id).unwrap_or(UNKNOWN_ROWS))),
             _ => None,
         }
-    }
-
-    /// How many rows a derived table is expected to have, if something is known of it: no more than its LIMIT lets through.
-    pub(super) fn rows_of_query(&self, id: usize) -> Option<f64> {
-        let query = self.lowered.get(id)?.as_ref()?;
-        let rows = match &query.body {
-            QueryBody::Select(select) => match &select.group {
-                Some(group) if group.keys.is_empty() => Some(1.0),
-                None if select.windows.is_none() => Some(self.source_cost(&select.source).rows),
-                _ => None,
-            },
-            _ => None,
-        };
-        let limit = query.limit.as_ref().zip(self.sample);
-        let limit = limit.and_then(|(limit, sample)| limit.eval_owned(sample).ok());
-        let most = match limit {
-            Some(Val::Int(n)) => n as f64,
-            Some(Val::UInt(n)) => n as f64,
-            _ => return rows.map(|rows| rows.max(1.0)),
-        };
-        Some(rows.unwrap_or(UNKNOWN_ROWS).min(most).max(1.0))
     }
 }

@@ -17,7 +17,7 @@ use super::json_table::EXPECTED_ROWS;
 use super::order::{Direction, OrderWish, choose_in_order};
 use super::spread::Spread;
 use super::walk::has_subquery;
-use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan};
+use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan, prices};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, Node, OUTER, build};
 use crate::parse::ast::{BlockAdvice, Denied};
@@ -518,17 +518,18 @@ impl Joiner<'_, '_> {
             .collect();
         let keyed = matches!(table.input, FromInput::Stored { .. }) && self.input.needed.contains(&end);
         let keyed = keyed && self.table_of(end) == at;
+        let kept = |rows: f64| AccessPath::full(0, true, rows, rows * prices::KEPT_ROW);
         let mut scan = TableScan {
             alias: table.alias.clone(),
             base: table.base,
             needed,
             path: match &table.input {
-                FromInput::Json(_) => AccessPath::full(0, true, EXPECTED_ROWS, EXPECTED_ROWS),
+                FromInput::Json(_) => kept(EXPECTED_ROWS),
                 FromInput::Derived { query, .. } => {
                     let rows = self.planner.rows_of_query(*query).unwrap_or(UNKNOWN_ROWS);
-                    AccessPath::full(0, true, rows, rows)
+                    kept(rows)
                 }
-                _ => AccessPath::full(0, true, UNKNOWN_ROWS, UNKNOWN_ROWS),
+                _ => kept(UNKNOWN_ROWS),
             },
             reverse: false,
             gate: None,

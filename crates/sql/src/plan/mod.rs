@@ -6,7 +6,7 @@
 //! - [`query`]: queries, UNION and its kin; [`common`]: WITH; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
 //!   stands there other than names.
-//! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs; [`prices`]: of which single steps).
+//! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs; [`prices`]: of which single steps; [`cardinality`]: rows of queries).
 //!   - [`join`], [`enumerate`]: the order of its tables; [`equalities`]: what follows from their conditions; [`shares`]: how many rows pass.
 //!   - [`access`]: the ranges of an index that are read ([`index_bounds`]); [`order`]: reading in a wanted order; [`skip`]: reading a few
 //!     rows of each group; [`ends`]: one row for each MIN and MAX.
@@ -23,6 +23,7 @@
 pub mod access;
 mod barrier;
 mod block;
+mod cardinality;
 pub mod change;
 mod common;
 mod condition_order;

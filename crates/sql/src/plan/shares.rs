@@ -124,7 +124,11 @@ impl Joiner<'_, '_> {
                     self.statistics_of(at)?.column(def, column)?.distinct()
                 })
             }
-            _ => None,
+            FromInput::Derived { query, .. } => {
+                let column = slot.checked_sub(from.base);
+                column.and_then(|column| self.planner.values_of_column(*query, column))
+            }
+            FromInput::Virtual(_) | FromInput::Json(_) => None,
         };
         self.values.borrow_mut().insert(slot, values);
         values

@@ -47,6 +47,8 @@ pub(super) struct Item {
     pub rows: f64,
     /// Of its equalities by which a hash table can be made, the items whose rows are looked up in that.
     pub keys: Vec<Set>,
+    /// Its rows are in no tree, so behind others they are kept by a hash table.
+    pub kept: bool,
     /// Its rows are locked as they are read, or an index must be used.
     pub locked: bool,
     pub ways: Vec<Way>,
@@ -255,6 +257,7 @@ impl Item {
             edges: Vec::new(),
             rows: 1.0,
             keys: Vec::new(),
+            kept: false,
             locked: false,
             ways: Vec::new(),
         }

@@ -26,6 +26,9 @@ const KEPT_OF_ALL: usize = 2000;
 /// Most rows of items that are crossed though others could come first.
 const CROSSED_MAX: f64 = 20.0;
 
+/// For at least so many rows a whole table is taken to be read that is read for each.
+const ROWS_FEARED: f64 = 2.0;
+
 /// The best order of a set of items so far.
 struct Ordered {
     set: Set,
@@ -184,8 +187,14 @@ impl Joiner<'_, '_> {
         let out = graph.rows_with(there, item) / rows;
         let item = &graph.items[item];
         let has_key = item.has_key(there);
-        let costs = item.ways_behind(there).map(|(number, way)| {
-            let (once, all) = way.cost(rows, out, has_key);
+        let is_first = there == 0 && graph.known.is_empty();
+        let costs = item.ways_behind(there, is_first).map(|(number, way)| {
+            // Where one row is expected there may be two, and a whole table is read again.
+            let times = match way.is_full() && !is_first {
+                true => rows.max(ROWS_FEARED),
+                false => rows,
+            };
+            let (once, all) = way.cost(times, out, has_key);
             (number, self.planner.dice.weigh(once + all * asked.share))
         });
         costs.min_by(|(_, a), (_, b)| a.total_cmp(b))

@@ -87,6 +87,15 @@ impl Way {
         }
     }
 
+    fn is_hashed(&self) -> bool {
+        matches!(self.reading, Reading::Hash(..))
+    }
+
+    /// Whether it reads a whole table.
+    pub(super) fn is_full(&self) -> bool {
+        matches!(&self.reading, Reading::Path(path) if path.is_full())
+    }
+
     fn is_bounded(&self) -> bool {
         matches!(&self.reading, Reading::Path(path) if !path.is_full())
     }
@@ -109,13 +118,16 @@ impl Item {
         found.reduce(f64::min).map(|found| (found / rows).min(1.0))
     }
 
-    /// The ways that there are when the rows of some items are known.
-    pub fn ways_behind(&self, there: Set) -> impl Iterator<Item = (usize, &Way)> {
+    /// The ways that there are when the rows of some items are known; `is_first`: it is read once.
+    pub fn ways_behind(&self, there: Set, is_first: bool) -> impl Iterator<Item = (usize, &Way)> {
         let is_usable = move |way: &Way| way.given & !there == 0;
         // A table that is locked as it is read is not read as a whole where an index leads to its rows.
         let is_led = self.locked && self.ways.iter().any(|way| is_usable(way) && way.is_bounded());
         let ways = self.ways.iter().enumerate();
-        ways.filter(move |(_, way)| is_usable(way) && (!is_led || way.is_bounded()))
+        let is_kept = self.kept && !is_first;
+        ways.filter(move |(_, way)| {
+            is_usable(way) && (!is_led || way.is_bounded()) && (!is_kept || way.is_hashed())
+        })
     }
 }
 
@@ -151,6 +163,7 @@ impl Joiner<'_, '_> {
         if hashed.0.is_constant() && !from.is_made_anew() {
             item.ways.push(Way::hashed(hashed.0, hashed.1));
             item.keys = self.keys(graph, (at, table));
+            item.kept = !matches!(scan.input, Input::Stored { .. });
         }
         if matches!(scan.input, Input::Stored { .. }) {
             let singles = members(item.named).map(only);

@@ -580,7 +580,7 @@ impl Accumulator {
             (State::Elements(list), [value]) => push(list, typed_json(value, &spec.args[0])?)?,
             (State::Members(_), [Val::Null, _]) => return Err(null_member_name()),
             (State::Members(members), [name, value]) => {
-                let name = String::from_utf8_lossy(&name.to_text()).into_owned();
+                let name = String::from_utf8_lossy(&name.borrowed().checked_text()?).into_owned();
                 push(members, (name, typed_json(value, &spec.args[1])?))?;
             }
             _ => {}

@@ -253,7 +253,10 @@ pub fn display<'a>(value: Val<'a>, ty: &SqlType) -> Cow<'a, [u8]> {
 }
 
 fn to_string<'a>(value: Val<'a>, from: &SqlType, to: &SqlType, env: &Env) -> Result<Val<'a>> {
-    let mut text = made(display(value, from))?;
+    let mut text = match value {
+        Val::Json(_) => value.checked_text()?,
+        _ => made(display(value, from))?,
+    };
     let charset = to.collation.charset();
     if to.collation.is_binary() {
         if let Some(encoded) = from
@@ -341,7 +344,7 @@ pub(crate) fn to_kind<'a>(value: Val<'a>, ty: &SqlType, env: &Env) -> Result<Val
             })
         }
         (Val::Member(..), Enum | Set) | (Val::Json(_), Json) | (Val::Str(_), _) => value,
-        _ if ty.is_string() => Val::Str(value.into_text()),
+        _ if ty.is_string() => Val::Str(value.checked_text()?),
         _ => value,
     })
 }

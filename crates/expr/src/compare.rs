@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use tidemark_types::convert::plain_number;
 use tidemark_types::error::Result;
 use tidemark_types::error::interrupt::Steps;
+use tidemark_types::json::binary::{Part, View};
 use tidemark_types::{CmpKind, Collation, Decimal, Val};
 
 /// Shorter texts are compared without asking whether the statement is to end.
@@ -52,8 +53,11 @@ pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Opti
             _ => a.to_f64(env)?.partial_cmp(&b.to_f64(env)?),
         },
         CmpKind::Double => a.to_f64(env)?.partial_cmp(&b.to_f64(env)?),
-        CmpKind::Str(collation) => Some(compare_texts(collation, &a.to_text(), &b.to_text())?),
-        CmpKind::Json => Some(value_json(a)?.compare(&value_json(b)?)),
+        CmpKind::Str(collation) => {
+            let (a, b) = (a.borrowed().checked_text()?, b.borrowed().checked_text()?);
+            Some(compare_texts(collation, &a, &b)?)
+        }
+        CmpKind::Json => Some(compare_documents(a, b)?),
         CmpKind::DateTime => match (a, b) {
             (Val::Date(x), Val::Date(y)) => Some(x.cmp(y)),
             // A text that is no date has left a warning and counts as the zero date.
@@ -70,6 +74,28 @@ pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Opti
             (Val::Member(x, _), Val::Member(y, _)) => Some(x.cmp(y)),
             _ => Some(a.to_int(env)?.cmp(&b.to_int(env)?)),
         },
+    })
+}
+
+/// Compares two values as documents. Texts and integers, which are what is mostly compared, make no tree.
+fn compare_documents(a: &Val, b: &Val) -> Result<Ordering> {
+    match (scalar(a)?, scalar(b)?) {
+        (Some(Part::String(x)), Some(Part::String(y))) => Ok(x.as_bytes().cmp(y.as_bytes())),
+        (Some(Part::Int(x)), Some(Part::Int(y))) => Ok(x.cmp(&y)),
+        _ => Ok(value_json(a)?.compare(&value_json(b)?)),
+    }
+}
+
+/// A value as a part of a document, if it is one without being converted.
+fn scalar<'v>(value: &'v Val) -> Result<Option<Part<'v>>> {
+    Ok(match value {
+        Val::Json(stored) => match View::of_stored(stored) {
+            Some(view) => Some(view.part()?),
+            None => None,
+        },
+        Val::Str(text) => std::str::from_utf8(text).ok().map(Part::String),
+        Val::Int(v) => Some(Part::Int(*v)),
+        _ => None,
     })
 }
 

@@ -44,9 +44,9 @@ impl Concat {
             return Ok(());
         }
         let mut rest = rest.into_iter();
-        let mut bytes = first.into_text().into_owned();
+        let mut bytes = first.checked_text()?.into_owned();
         for value in rest.by_ref().take(spec.args.len() - 1) {
-            bytes.extend_from_slice(&value.to_text());
+            bytes.extend_from_slice(&value.checked_text()?);
         }
         check_memory()?;
         self.bytes += bytes.len() + spec.separator.len();

@@ -36,7 +36,7 @@ impl Expr {
             Node::AssignVar(name, e) => {
                 // A variable holds no document, but its text.
                 let value = match e.eval(ctx)? {
-                    document @ Val::Json(_) => Val::Str(document.into_text()).into_owned(),
+                    document @ Val::Json(_) => Val::Str(document.checked_text()?).into_owned(),
                     other => other.into_owned(),
                 };
                 ctx.env.session.set_user_variable(name, value.clone())?;
@@ -69,7 +69,7 @@ impl Expr {
             Node::Cast(e) => cast_of(self, e, ctx),
             Node::Retype(e) => match e.eval(ctx)? {
                 Val::Null => Ok(Val::Null),
-                value => Ok(Val::Str(value.into_text())),
+                value => Ok(Val::Str(value.checked_text()?)),
             },
             Node::Digits { value, .. } => Ok(match value.eval(ctx)? {
                 Val::Decimal(number) => Val::Decimal(number.round(self.ty.scale)),
@@ -367,6 +367,6 @@ pub(crate) fn text<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Cow<'a, 
     let value = e.eval(ctx)?;
     match value.is_null() {
         true => Ok(None),
-        false => made(value.into_text()).map(Some),
+        false => made(value.checked_text()?).map(Some),
     }
 }

@@ -10,6 +10,7 @@ use super::node::{ArithOp, Expr, Node};
 use std::borrow::Cow;
 use tidemark_types::error::memory::reserve_memory;
 use tidemark_types::error::{Result, SqlError, er};
+use tidemark_types::json::binary::{View, in_binary};
 use tidemark_types::json::{Json, JsonError};
 use tidemark_types::meta::{type_byte, wire};
 use tidemark_types::{Collation, Decimal, Derivation, SqlType, TypeKind, Val};
@@ -37,11 +38,27 @@ pub(crate) fn parse(text: &[u8]) -> Result<Json, JsonError> {
 pub fn document(value: &Val, ty: &SqlType, argument: usize, function: &str) -> Result<Option<Json>> {
     match value {
         Val::Null => Ok(None),
-        Val::Json(text) => Json::of_text(text).map(Some),
+        Val::Json(stored) => Json::of_stored(stored).map(Some),
         Val::Str(text) if ty.is_string() && !ty.is_binary_string() => {
             parse(text).map(Some).map_err(|e| invalid(e, argument, function))
         }
         _ => Err(no_document(ty, argument, function)),
+    }
+}
+
+/// An argument of a function that is a document, in the binary form; `None` is NULL. Errors as those of [`document`].
+pub(crate) fn stored<'a>(
+    value: Val<'a>,
+    ty: &SqlType,
+    argument: usize,
+    function: &str,
+) -> Result<Option<Cow<'a, [u8]>>> {
+    match value {
+        Val::Json(stored) => in_binary(stored).map(Some),
+        other => match document(&other, ty, argument, function)? {
+            Some(document) => document.stored().map(|stored| Some(Cow::Owned(stored))),
+            None => Ok(None),
+        },
     }
 }
 
@@ -235,9 +252,13 @@ pub(crate) fn source(e: &Expr) -> &str {
 
 /// A document as a number or a point in time: what a cast makes of it. Other types take its text.
 pub(crate) fn scalar<'a>(value: Val<'a>, from: &Expr, to: &SqlType, env: &Env) -> Result<Val<'a>> {
-    let Val::Json(text) = &value else { return Ok(value) };
-    let inner = Json::of_text(text)?.scalar(to, source(from), env)?;
-    Ok(inner.unwrap_or(value))
+    match &value {
+        Val::Json(stored) if !to.is_string() => {
+            let inner = Json::of_stored(stored)?.scalar(to, source(from), env)?;
+            Ok(inner.unwrap_or(value))
+        }
+        _ => Ok(value),
+    }
 }
 
 /// A value that is not a boolean as a part of a document.
@@ -249,7 +270,7 @@ pub(crate) fn value_json(value: &Val) -> Result<Json> {
         Val::Float(v) => Json::Double(*v as f64),
         Val::Double(v) => Json::Double(*v),
         Val::Decimal(d) => Json::Decimal(d.to_string()),
-        Val::Json(text) => Json::of_text(text)?,
+        Val::Json(stored) => Json::of_stored(stored)?,
         Val::Date(d) => Json::Date(*d),
         Val::Time(t) => Json::Time(*t),
         Val::DateTime(t) => Json::DateTime(*t),
@@ -260,11 +281,8 @@ pub(crate) fn value_json(value: &Val) -> Result<Json> {
     })
 }
 
-/// A document as a value; one that was put together may be too deep.
+/// A document as a value. Error 3157 if it is too deep.
 pub(crate) fn shown(doc: &Json) -> Result<Val<'static>> {
-    if doc.is_too_deep() {
-        return Err(JsonError::too_deep());
-    }
     Val::json(doc)
 }
 
@@ -317,11 +335,9 @@ pub(crate) fn text_result_of_length(
     })
 }
 
-/// The text of an argument that has to be one, or a document if `takes_documents`; `None` is NULL. Error 3144 for bytes, 3064 for what is
-/// neither.
+/// The text of an argument that has to be one; `None` is NULL. Error 3144 for bytes, 3064 for what is neither.
 pub(crate) fn text_argument<'a>(
     e: &'a Expr,
-    takes_documents: bool,
     function: &str,
     ctx: &EvalCtx<'a>,
 ) -> Result<Option<Cow<'a, [u8]>>> {
@@ -329,7 +345,6 @@ pub(crate) fn text_argument<'a>(
         return Ok(None);
     };
     match e.ty.kind {
-        TypeKind::Json if takes_documents => Ok(Some(text)),
         _ if e.ty.is_binary_string() => Err(SqlError::json_of_binary()),
         kind if e.ty.is_string() && kind != TypeKind::Json => Ok(Some(text)),
         _ => Err(SqlError::new(
@@ -346,7 +361,14 @@ pub(crate) const JSON_UNQUOTE: FuncDef = def("json_unquote", (1, 1), unquoted_ty
 
 /// A document that is a string, as that string; every other text as it is.
 fn unquote<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
-    let Some(text) = text_argument(e, true, "json_unquote", ctx)? else {
+    if e.ty.kind == TypeKind::Json {
+        return match e.eval(ctx)? {
+            Val::Json(stored) => unquoted(stored),
+            Val::Null => Ok(Val::Null),
+            other => Ok(Val::Str(other.into_text())),
+        };
+    }
+    let Some(text) = text_argument(e, "json_unquote", ctx)? else {
         return Ok(Val::Null);
     };
     if !text.starts_with(b"\"") || !text.ends_with(b"\"") || text.len() < 2 {
@@ -354,8 +376,14 @@ fn unquote<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     }
     match parse(&text) {
         Ok(Json::String(s)) => Ok(Val::string(s)),
-        Ok(bytes @ Json::Opaque(..)) => Ok(Val::string(bytes.form())),
         Ok(_) => Ok(Val::Str(text)),
         Err(e) => Err(invalid(e, 1, "json_unquote")),
     }
+}
+
+fn unquoted(stored: Cow<[u8]>) -> Result<Val> {
+    Ok(Val::Str(match in_binary(stored)? {
+        Cow::Borrowed(bytes) => View::of(bytes).form()?,
+        Cow::Owned(bytes) => Cow::Owned(View::of(&bytes).form()?.into_owned()),
+    }))
 }

@@ -142,18 +142,20 @@ pub(crate) fn like<'a>(
         return Ok(None);
     }
     if let Some(pattern) = compiled {
-        return Ok(Some(
-            pattern.matches_watched(&value.to_text(), &mut Watch::new(ctx.env))?,
-        ));
+        return Ok(Some(pattern.matches_watched(
+            &value.borrowed().checked_text()?,
+            &mut Watch::new(ctx.env),
+        )?));
     }
     let pattern = args[1].eval(ctx)?;
     if pattern.is_null() {
         return Ok(None);
     }
-    let pattern = LikePattern::new(&pattern.to_text(), escape, collation)?;
-    Ok(Some(
-        pattern.matches_watched(&value.to_text(), &mut Watch::new(ctx.env))?,
-    ))
+    let pattern = LikePattern::new(&pattern.borrowed().checked_text()?, escape, collation)?;
+    Ok(Some(pattern.matches_watched(
+        &value.borrowed().checked_text()?,
+        &mut Watch::new(ctx.env),
+    )?))
 }
 
 /// A compiled regular expression, once the constant pattern has been seen.
@@ -194,15 +196,17 @@ pub(crate) fn regexp<'a>(
     if let Some(regex) = cache.0.get() {
         return match value.is_null() {
             true => Ok(None),
-            false => regex.is_match(&value.to_text(), limits).map(Some),
+            false => regex
+                .is_match(&value.borrowed().checked_text()?, limits)
+                .map(Some),
         };
     }
     // What is wrong with a pattern is said even where there is nothing to search.
-    let regex = compile(&pattern.to_text(), collation, "", "regexp_like")?;
+    let regex = compile(&pattern.borrowed().checked_text()?, collation, "", "regexp_like")?;
     if value.is_null() {
         return Ok(None);
     }
-    let found = regex.is_match(&value.to_text(), limits)?;
+    let found = regex.is_match(&value.borrowed().checked_text()?, limits)?;
     if args[1].is_constant() {
         // Another session may have been first with the same expression: no matter.
         let _ = cache.0.set(Arc::new(regex));

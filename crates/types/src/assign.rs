@@ -28,9 +28,15 @@ pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Conversion) 
     let target = Target { ty, column, env };
     // A column of another type takes the number or the date in a document, or its text.
     let value = match value {
-        Val::Json(text) if ty.kind != Json => {
-            let inner = super::json::Json::of_text(&text)?.scalar(ty, SOME_SOURCE, env)?;
-            inner.unwrap_or(Val::Str(super::json::shown_text(text)))
+        Val::Json(stored) if ty.kind != Json => {
+            let inner = match ty.is_string() {
+                true => None,
+                false => super::json::Json::of_stored(&stored)?.scalar(ty, SOME_SOURCE, env)?,
+            };
+            match inner {
+                Some(inner) => inner,
+                None => Val::Str(super::json::shown_text(stored)?),
+            }
         }
         other => other,
     };
@@ -655,10 +661,11 @@ impl Target<'_> {
         ))
     }
 
-    /// A document is kept in its normal form; what is none is an error in any mode. Only a text is read as one.
+    /// A document is stored in its binary form; what is none is an error in any mode. Only a text is read as one.
     fn json<'a>(&self, value: Val<'a>) -> Result<Val<'a>> {
         let text = match value {
-            Val::Json(_) => return Ok(value),
+            // What an older version has stored as text takes the form of today.
+            Val::Json(stored) => return super::json::binary::in_binary(stored).map(Val::Json),
             Val::Str(text) | Val::Member(_, text) => text,
             _ => return Err(self.no_json("not a JSON text, may need CAST", 0)),
         };

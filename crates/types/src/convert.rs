@@ -206,7 +206,7 @@ impl<'a> Val<'a> {
                 }
                 value
             }
-            Val::Json(text) => Json::of_text(text)?.double(SOME_SOURCE, env)?,
+            Val::Json(text) => Json::of_stored(text)?.double(SOME_SOURCE, env)?,
             Val::Date(d) => d.to_number() as f64,
             Val::Time(t) => {
                 let fraction = t.micros % 1_000_000;
@@ -238,7 +238,7 @@ impl<'a> Val<'a> {
                 }
                 value
             }
-            Val::Json(text) => Json::of_text(text)?.integer(SOME_SOURCE, env)?,
+            Val::Json(text) => Json::of_stored(text)?.integer(SOME_SOURCE, env)?,
             Val::Date(d) => d.to_number() as i128,
             Val::Time(t) => t.round(0).to_number() as i128,
             Val::DateTime(t) => t.round(0).unwrap_or(*t).to_number() as i128,
@@ -284,7 +284,7 @@ impl<'a> Val<'a> {
                     }
                 }
             }
-            Val::Json(text) => Json::of_text(text)?.decimal(SOME_SOURCE, env)?,
+            Val::Json(text) => Json::of_stored(text)?.decimal(SOME_SOURCE, env)?,
             Val::Date(d) => Decimal::from(d.to_number()),
             Val::Time(t) => with_fraction(t.to_number(), t.micros % 1_000_000, t.fsp),
             Val::DateTime(t) => with_fraction(t.to_number(), t.micro as i64, t.fsp),
@@ -298,16 +298,17 @@ impl<'a> Val<'a> {
             Val::Int(v) => Some(*v != 0),
             Val::UInt(v) | Val::Member(v, _) => Some(*v != 0),
             Val::Decimal(d) => Some(!d.is_zero()),
-            Val::Json(text) => Some(Json::of_text(text)?.truth()),
+            Val::Json(text) => Some(Json::of_stored(text)?.truth()),
             other => Some(other.to_f64(env)? != 0.0),
         })
     }
 
-    /// The display form; borrows where the value is text already. NULL is empty: check first.
+    /// The display form; borrows where the value is text already. NULL is empty: check first. So is a document whose bytes are damaged: see
+    /// [`Val::checked_text`].
     pub fn to_text(&self) -> Cow<'_, [u8]> {
         match self {
             Val::Str(s) | Val::Member(_, s) => Cow::Borrowed(s),
-            Val::Json(s) => shown_text(Cow::Borrowed(s)),
+            Val::Json(s) => shown_text(Cow::Borrowed(s)).unwrap_or_default(),
             other => {
                 let mut out = String::new();
                 other.write_text(&mut out);
@@ -320,8 +321,18 @@ impl<'a> Val<'a> {
     pub fn into_text(self) -> Cow<'a, [u8]> {
         match self {
             Val::Str(s) | Val::Member(_, s) => s,
-            Val::Json(s) => shown_text(s),
+            Val::Json(s) => shown_text(s).unwrap_or_default(),
             other => Cow::Owned(other.to_text().into_owned()),
+        }
+    }
+
+    /// As [`Val::into_text`]. Error 3142 for a document whose bytes are damaged; others if the statement is to end, or there is no memory for
+    /// its text.
+    #[inline]
+    pub fn checked_text(self) -> Result<Cow<'a, [u8]>> {
+        match self {
+            Val::Json(stored) => shown_text(stored),
+            other => Ok(other.into_text()),
         }
     }
 
@@ -365,7 +376,7 @@ impl<'a> Val<'a> {
             Val::Time(t) => return Ok(time_on(today(env), *t)),
             Val::Str(s) | Val::Member(_, s) => parse::datetime(s, env.sql_mode),
             Val::Json(text) => {
-                return Json::of_text(text)?
+                return Json::of_stored(text)?
                     .moment("DATETIME/TIMESTAMP", SOME_SOURCE, env)?
                     .read_datetime(env, sought);
             }
@@ -456,7 +467,7 @@ impl<'a> Val<'a> {
             Val::DateTime(t) => return Ok(Some(t.time())),
             Val::Str(s) | Val::Member(_, s) => parse::time_or_moment(s).map(|read| read.time(env.time_zone)),
             Val::Json(text) => {
-                return Json::of_text(text)?
+                return Json::of_stored(text)?
                     .moment("TIME", SOME_SOURCE, env)?
                     .to_time(env);
             }

@@ -36,9 +36,9 @@ pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
         Val::Decimal(d) if ty.is_float() => push_double(d.to_f64(), out),
         Val::Decimal(d) => push_decimal(d, out),
         Val::Str(text) => push_text(text, ty, out)?,
-        Val::Json(text) => {
+        Val::Json(stored) => {
             out.push(1);
-            Json::of_text(text)?.sort_key(out)?;
+            Json::of_stored(stored)?.sort_key(out)?;
         }
         Val::Member(n, _) if ty.is_member() => push_fixed(*n, out),
         Val::Member(_, text) => push_text(text, ty, out)?,
@@ -58,9 +58,9 @@ pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
 pub fn order_key(value: &Val, ty: &SqlType, descending: bool, out: &mut Vec<u8>) -> Result<()> {
     let from = out.len();
     match value {
-        Val::Json(text) => {
+        Val::Json(stored) => {
             out.push(1);
-            Json::of_text(text)?.order_key(out)?;
+            Json::of_stored(stored)?.order_key(out)?;
         }
         _ => sort_key(value, ty, out)?,
     }

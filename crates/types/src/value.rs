@@ -29,7 +29,7 @@ pub enum Val<'a> {
     Decimal(Decimal),
     /// Text (UTF-8) or a binary string.
     Str(Cow<'a, [u8]>),
-    /// A JSON document, as its text in the normal form (see [`json`](super::json)): as a text it is that text, as a number
+    /// A JSON document, as it is stored (see [`binary`](super::json::binary)): as a text it is its text in the normal form, as a number
     /// what the value in it is.
     Json(Cow<'a, [u8]>),
     /// DATE
@@ -70,11 +70,11 @@ impl<'a> Val<'a> {
     }
 
     /// The document `null`.
-    pub const JSON_NULL: Val<'static> = Val::Json(Cow::Borrowed(b"null"));
+    pub const JSON_NULL: Val<'static> = Val::Json(Cow::Borrowed(super::json::binary::NULL));
 
-    /// A document. Fails if there is no memory for its text, or the statement is to end.
+    /// A document. Error 3157 if it is too deep, 3150 if it is too big; others if there is no memory for it, or the statement is to end.
     pub fn json(document: &Json) -> crate::error::Result<Val<'static>> {
-        Ok(Val::Json(Cow::Owned(document.kept_text()?)))
+        Ok(Val::Json(Cow::Owned(document.stored()?)))
     }
 
     /// Whether it is NULL.

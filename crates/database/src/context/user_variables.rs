@@ -44,7 +44,7 @@ impl UserVariables {
         let name = name.to_lowercase();
         // A variable holds no document, but its text.
         let value = match value {
-            document @ Val::Json(_) => Val::Str(document.into_text()),
+            document @ Val::Json(_) => Val::Str(document.checked_text()?),
             other => other,
         };
         let old = self.values.get(&name).map_or(0, |old| bytes_of(&name, old));

@@ -5,7 +5,7 @@
 //! different values]`. Texts stand there as bytes, in base64, dates and times as strings, members of ENUM and SET as numbers.
 
 use super::{Bucket, Histogram, key};
-use crate::types::json::Json;
+use crate::types::json::{Json, shown_bytes};
 use crate::types::meta::wire;
 use crate::types::temporal::parse;
 use crate::types::{Collation, DateTime, Decimal, SqlMode, SqlType, TypeKind, Val, Value};
@@ -84,10 +84,7 @@ fn value_of(json: &Json, ty: &SqlType) -> Option<Value> {
     Some(match data_type(ty) {
         "double" => Val::Double(json.to_string().parse().ok()?),
         "decimal" => Val::Decimal(Decimal::parse(&json.to_string())?),
-        "string" => match json {
-            Json::Opaque(_, bytes) => Val::string(bytes.as_slice()),
-            _ => return None,
-        },
+        "string" => Val::string(shown_bytes(text()?)?),
         "date" => Val::Date(parse::datetime(text()?.as_bytes(), mode)?.value.date),
         "datetime" => Val::DateTime(DateTime {
             fsp: ty.scale,

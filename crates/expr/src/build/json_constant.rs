@@ -33,12 +33,12 @@ pub(super) fn beside(document: &Expr, column: &Expr, bind: &BindCtx) -> Option<E
         Node::Cast(inner) if inner.ty.is_temporal() => constant(inner, bind)?,
         _ => Val::Null,
     };
-    let Some(Val::Json(text)) = constant(document, bind) else {
+    let Some(Val::Json(kept)) = constant(document, bind) else {
         return None;
     };
     // A date or time in it is no number.
     let (document, value) = match typed.is_null() {
-        true => (document.clone(), Json::of_text(&text).ok()?),
+        true => (document.clone(), Json::of_stored(&kept).ok()?),
         false => (null_document(), Json::Null),
     };
     match column.ty.kind {
@@ -95,10 +95,10 @@ fn stored(document: &Expr, ty: &SqlType) -> Expr {
         (1, 1),
         |args, _| Ok(args[0].ty.clone()),
         |args, ty, ctx| {
-            let Val::Json(text) = args[0].eval(ctx)? else {
+            let Val::Json(kept) = args[0].eval(ctx)? else {
                 return Ok(Val::Null);
             };
-            let mut value = Json::of_text(&text)?;
+            let mut value = Json::of_stored(&kept)?;
             // Digits alone are no time here.
             if ty.kind == TypeKind::Time && matches!(&value, Json::String(text) if !text.contains(':')) {
                 value = Json::Null;

@@ -5,12 +5,13 @@ use crate::json::{
     JSON_UNQUOTE, json_type, null_member_name, parse, part, shown, text_argument, text_result,
     text_result_of_length,
 };
+use std::rc::Rc;
 use tidemark_types::Collation;
 use tidemark_types::error::er;
 use tidemark_types::error::interrupt::Steps;
-use tidemark_types::json::{
-    Json, JsonError, PathEdit, PathStep, change, find, has_wildcard, parse_path, push, quoted,
-};
+use tidemark_types::error::memory::reserve_memory;
+use tidemark_types::json::binary::{ArrayWriter, Part, View, place, places};
+use tidemark_types::json::{Json, JsonError, PathEdit, PathStep, change, has_wildcard, parse_path, quoted};
 
 /// Room for the name of a document's type.
 const TYPE_NAME_MAX: u32 = 17;
@@ -46,7 +47,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         .with_paths(),
     JSON_UNQUOTE,
     def("json_quote", (1, 1), quoted_type, |args, _, ctx| {
-        let text = known!(text_argument(&args[0], false, "json_quote", ctx)?);
+        let text = known!(text_argument(&args[0], "json_quote", ctx)?);
         // A control character becomes six.
         let longer = text.iter().filter(|b| matches!(b, b'"' | b'\\')).count();
         let control = text.iter().filter(|b| **b < 32).count() * 5;
@@ -93,48 +94,44 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         },
     ),
     def("json_type", (1, 1), type_name_type, |args, _, ctx| {
-        Ok(Val::str(known!(document(args, 0, "json_type", ctx)?).type_name()))
+        let doc = known!(stored(args, 0, "json_type", ctx)?);
+        Ok(Val::str(View::of(&doc).type_name()?))
     })
     .takes(&[ParamKind::Json]),
     def("json_depth", (1, 1), nullable_int, |args, _, ctx| {
-        Ok(Val::Int(
-            known!(document(args, 0, "json_depth", ctx)?).depth() as i64
-        ))
+        let doc = known!(stored(args, 0, "json_depth", ctx)?);
+        Ok(Val::Int(View::of(&doc).depth()? as i64))
     })
     .takes(&[ParamKind::Json]),
     def("json_length", (1, 2), nullable_int, |args, _, ctx| {
-        let doc = known!(document(args, 0, "json_length", ctx)?);
-        let place = known!(at_path(&doc, args.get(1), ctx)?);
-        Ok(Val::Int(place.length() as i64))
+        let doc = known!(stored(args, 0, "json_length", ctx)?);
+        let place = known!(at_path(View::of(&doc), args.get(1), ctx)?);
+        Ok(Val::Int(place.length()? as i64))
     })
     .takes(&[ParamKind::Json]),
     def("json_keys", (1, 2), json_result, |args, _, ctx| {
-        let doc = known!(document(args, 0, "json_keys", ctx)?);
-        match known!(at_path(&doc, args.get(1), ctx)?) {
-            Json::Object(members) => {
-                let mut names = Vec::new();
-                for (name, _) in members {
-                    check_memory()?;
-                    push(&mut names, Json::String(name.clone()))?;
-                }
-                shown(&Json::Array(names))
-            }
-            _ => Ok(Val::Null),
+        let doc = known!(stored(args, 0, "json_keys", ctx)?);
+        let place = known!(at_path(View::of(&doc), args.get(1), ctx)?);
+        let members = known!(place.members()?);
+        let mut names = ArrayWriter::new()?;
+        for member in members.iter() {
+            names.push_string(member?.0)?;
         }
+        Ok(Val::Json(Cow::Owned(names.finish()?)))
     })
     .takes(&[ParamKind::Json]),
     def("json_contains", (2, 3), nullable_int, |args, _, ctx| {
-        let doc = known!(document(args, 0, "json_contains", ctx)?);
+        let doc = known!(stored(args, 0, "json_contains", ctx)?);
         let candidate = known!(document(args, 1, "json_contains", ctx)?);
-        let place = known!(at_path(&doc, args.get(2), ctx)?);
+        let place = known!(at_path(View::of(&doc), args.get(2), ctx)?).tree()?;
         Ok(Val::bool(place.contains(&candidate, &mut Steps::default())?))
     }),
     def("json_contains_path", (3, MANY), nullable_int, |args, _, ctx| {
-        let doc = known!(document(args, 0, "json_contains_path", ctx)?);
+        let doc = known!(stored(args, 0, "json_contains_path", ctx)?);
         let all = !known!(one_or_all(&args[1], "json_contains_path", ctx)?);
         for e in &args[2..] {
             let path = known!(path(e, ctx)?);
-            if places(&doc, &path, ctx)?.is_empty() == all {
+            if found(View::of(&doc), &path, ctx)?.is_empty() == all {
                 return Ok(Val::bool(!all));
             }
         }
@@ -199,6 +196,17 @@ pub(super) fn document<'a>(
     crate::json::document(&value, &args[index].ty, index + 1, function)
 }
 
+/// An argument that is a document, in the binary form; `None` is NULL.
+pub(super) fn stored<'a>(
+    args: &'a [Expr],
+    index: usize,
+    function: &str,
+    ctx: &EvalCtx<'a>,
+) -> Result<Option<Cow<'a, [u8]>>> {
+    let value = args[index].eval(ctx)?;
+    crate::json::stored(value, &args[index].ty, index + 1, function)
+}
+
 /// Whether one is enough, by an argument `one` or `all`; `None` is NULL.
 pub(super) fn one_or_all<'a>(e: &'a Expr, function: &str, ctx: &EvalCtx<'a>) -> Result<Option<bool>> {
     let Some(written) = text(e, ctx)? else {
@@ -227,21 +235,21 @@ fn to_json<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Json> {
     Ok(part(e, ctx)?.unwrap_or(Json::Null))
 }
 
-pub(super) fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
+pub(super) fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Rc<[PathStep]>>> {
     let Some(written) = text(e, ctx)? else {
         return Ok(None);
     };
-    let parsed = parse_path(&String::from_utf8_lossy(&written));
-    parsed.map(Some).map_err(SqlError::invalid_json_path)
+    let parsed = parse_path(&String::from_utf8_lossy(&written)).map_err(SqlError::invalid_json_path)?;
+    Ok(Some(parsed.into()))
 }
 
 /// The places that a path leads to. Error 1317 if the statement is to end.
-pub(super) fn places<'d>(doc: &'d Json, path: &[PathStep], ctx: &EvalCtx) -> Result<Vec<&'d Json>> {
+fn found<'d>(doc: View<'d>, path: &[PathStep], ctx: &EvalCtx) -> Result<Vec<View<'d>>> {
     let mut watch = Watch::new(ctx.env);
-    find(doc, path, &mut |places| watch.step(places))
+    places(doc, path, &mut |places| watch.step(places))
 }
 
-fn single_path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
+fn single_path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Rc<[PathStep]>>> {
     match path(e, ctx)? {
         Some(p) if has_wildcard(&p) => Err(SqlError::new(
             er::INVALID_JSON_PATH_WILDCARD,
@@ -252,28 +260,47 @@ fn single_path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep
 }
 
 /// The place an optional path leads to; `None` where there is none.
-fn at_path<'d, 'a>(doc: &'d Json, e: Option<&'a Expr>, ctx: &EvalCtx<'a>) -> Result<Option<&'d Json>> {
+fn at_path<'d, 'a>(doc: View<'d>, e: Option<&'a Expr>, ctx: &EvalCtx<'a>) -> Result<Option<View<'d>>> {
     let Some(e) = e else { return Ok(Some(doc)) };
     let Some(path) = single_path(e, ctx)? else {
         return Ok(None);
     };
-    Ok(places(doc, &path, ctx)?.first().copied())
+    place(doc, &path)
 }
 
 /// One path without wildcards gives its value, others an array of all they find.
 fn extract<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
-    let doc = known!(document(args, 0, "json_extract", ctx)?);
-    let mut found = Vec::new();
-    let mut several = args.len() > 2;
+    let doc = known!(stored(args, 0, "json_extract", ctx)?);
+    let mut all = Vec::new();
     for e in &args[1..] {
         let path = known!(path(e, ctx)?);
-        several |= has_wildcard(&path);
-        found.extend(places(&doc, &path, ctx)?);
+        if args.len() == 2 && !has_wildcard(&path) {
+            return part_of(doc, &path);
+        }
+        all.extend(found(View::of(&doc), &path, ctx)?);
     }
-    match found.as_slice() {
-        [] => Ok(Val::Null),
-        [one] if !several => shown(one),
-        many => shown(&Json::array_of(many)?),
+    if all.is_empty() {
+        return Ok(Val::Null);
+    }
+    let mut array = ArrayWriter::new()?;
+    for value in all {
+        array.push(value)?;
+    }
+    Ok(Val::Json(Cow::Owned(array.finish()?)))
+}
+
+/// What a path without wildcards leads to, as a part of the document where that is borrowed.
+fn part_of<'a>(doc: Cow<'a, [u8]>, path: &[PathStep]) -> Result<Val<'a>> {
+    match doc {
+        Cow::Borrowed(doc) => {
+            let part = known!(place(View::of(doc), path)?);
+            Ok(Val::Json(Cow::Borrowed(part.bytes())))
+        }
+        Cow::Owned(doc) => {
+            let part = known!(place(View::of(&doc), path)?);
+            let _room = reserve_memory(part.bytes().len())?;
+            Ok(Val::Json(Cow::Owned(part.bytes().to_vec())))
+        }
     }
 }
 
@@ -284,14 +311,13 @@ fn json_value<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
         b"ERROR" => Err(error),
         _ => pair[1].eval(ctx),
     };
-    let doc = match document(args, 0, "json_value", ctx) {
+    let doc = match stored(args, 0, "json_value", ctx) {
         Ok(doc) => known!(doc),
         Err(error) if error.code == er::INVALID_JSON_TEXT_IN_PARAM => return otherwise(&args[5..7], error),
         Err(error) => return Err(error),
     };
     let path = known!(single_path(&args[1], ctx)?);
-    let found = places(&doc, &path, ctx)?;
-    let Some(value) = found.first() else {
+    let Some(value) = place(View::of(&doc), &path)? else {
         let missing = "No value was found by 'json_value' on the specified path.";
         return otherwise(&args[3..5], SqlError::new(er::MISSING_JSON_VALUE, missing));
     };
@@ -304,14 +330,15 @@ fn json_value<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
         b"DATETIME" => SqlType::datetime(6),
         b"TIME" => SqlType::time(6),
         b"YEAR" => SqlType::new(TypeKind::Year),
-        b"JSON" => return shown(value),
+        b"JSON" => return Ok(Val::Json(Cow::Owned(value.bytes().to_vec()))),
         _ => SqlType::text(Collation::UTF8MB4_BIN),
     };
-    match value {
-        Json::Null => return Ok(Val::Null),
-        Json::String(text) if ty.is_string() => return Ok(Val::string(text.as_str())),
+    match value.part()? {
+        Part::Null => return Ok(Val::Null),
+        Part::String(text) if ty.is_string() => return Ok(Val::string(text)),
         _ => {}
     }
+    let value = value.tree()?;
     // A complaint here is what ON ERROR is about.
     let complaints = Warnings::default();
     let mut conversion = Conversion::new(&complaints, ctx.env.time_zone);

@@ -1,13 +1,14 @@
 //! What is found in JSON documents: JSON_SEARCH, JSON_OVERLAPS and MEMBER OF.
 
-use super::json::{document, one_or_all, path, places};
+use super::json::{document, one_or_all, path, stored};
 use super::*;
 use crate::json::{json_type, shown, typed_json};
 use crate::like::LikePattern;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use tidemark_types::error::interrupt::Steps;
-use tidemark_types::json::{Json, is_identifier, quoted};
+use tidemark_types::json::binary::View;
+use tidemark_types::json::{Json, find, is_identifier, quoted};
 use tidemark_types::{Collation, Derivation};
 
 /// The name under which the parser calls `MEMBER OF`, which no function of a user's can have.
@@ -31,15 +32,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             return Ok(Val::Null);
         }
         let value = typed_json(&value, &args[0])?;
-        let doc = known!(document(args, 1, MEMBER_OF, ctx)?);
-        let mut steps = Steps::default();
-        for element in elements(&doc) {
-            steps.step()?;
-            if same(element, &value) {
-                return Ok(Val::TRUE);
-            }
-        }
-        Ok(Val::FALSE)
+        let doc = known!(stored(args, 1, MEMBER_OF, ctx)?);
+        Ok(Val::bool(has_element(View::of(&doc), &value)?))
     }),
 ];
 
@@ -57,6 +51,21 @@ fn elements(doc: &Json) -> &[Json] {
         Json::Array(elements) => elements,
         other => std::slice::from_ref(other),
     }
+}
+
+/// Whether an array has an element that is equal to a value; anything else is its own only element.
+fn has_element(doc: View, value: &Json) -> Result<bool> {
+    let Some(list) = doc.elements()? else {
+        return doc.equals(value);
+    };
+    let mut steps = Steps::default();
+    for element in list.iter() {
+        steps.step()?;
+        if element?.equals(value)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether two arrays have an element in common, two objects a member, or two others are equal.
@@ -110,7 +119,9 @@ fn json_search<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Res
     }
     for e in args.iter().skip(4) {
         let path = known!(path(e, ctx)?);
-        search.walk(&doc, &places(&doc, &path, ctx)?, false)?;
+        let mut watch = Watch::new(ctx.env);
+        let places = find(&doc, &path, &mut |places| watch.step(places))?;
+        search.walk(&doc, &places, false)?;
     }
     let mut paths = search.found.into_iter().map(Json::String);
     match (paths.next(), first || paths.len() == 0) {

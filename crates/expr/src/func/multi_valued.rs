@@ -95,7 +95,7 @@ fn member(given: &Val, of: &Expr, array: &SqlType) -> Option<Json> {
         return None;
     }
     let doc = match given {
-        Val::Json(text) => Json::of_text(text).ok()?,
+        Val::Json(stored) => Json::of_stored(stored).ok()?,
         Val::Str(text) => Json::String(String::from_utf8_lossy(text).into_owned()),
         other => crate::json::typed_json(other, of).ok()?,
     };

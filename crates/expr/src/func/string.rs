@@ -595,7 +595,7 @@ fn hex<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<
     match value {
         Val::Null => Ok(Val::Null),
         text @ (Val::Str(_) | Val::Json(_) | Val::Member(..)) => {
-            let bytes = text.into_text();
+            let bytes = text.checked_text()?;
             let encoded = args[0].ty.collation.charset().encode(&bytes);
             let bytes = encoded.as_deref().unwrap_or(&bytes);
             let _room = known!(within_packets(bytes.len() as u128 * 2, 2, "hex", ctx)?);

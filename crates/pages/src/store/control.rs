@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// The version of the format that this engine writes. It is raised whenever the meaning of any stored byte changes:
 /// `docs/architecture.md` lists the versions, and `tests/formats` has a data directory of each.
-pub const FORMAT_VERSION: u32 = 7;
+pub const FORMAT_VERSION: u32 = 8;
 /// The oldest version that this engine opens, and thereby turns into its own.
 const OLDEST_VERSION: u32 = 1;
 /// Segments are of this size by far, and a log does not get so long.

@@ -6,6 +6,7 @@ use crate::context::{ResultSink, SessionState};
 use crate::error::Result;
 use crate::error::memory::check_memory;
 use crate::expr::{Env, EvalCtx, Expr};
+use crate::types::json::binary::View;
 use crate::types::json::shown_text;
 use crate::types::{Charset, SqlType, TypeKind, Val, Value};
 use std::borrow::Cow;
@@ -29,8 +30,13 @@ pub struct SinkOutput<'a> {
     types: Vec<SqlType>,
     /// What the client takes texts in.
     charset: Option<Charset>,
+    /// The text of the latest document.
+    document: Vec<u8>,
     pub rows: u64,
 }
+
+/// Bytes of a buffer that is kept for the next document.
+const KEPT_MAX: usize = 64 << 10;
 
 impl<'a> SinkOutput<'a> {
     pub fn new(sink: &'a mut dyn ResultSink, types: Vec<SqlType>, session: &SessionState) -> SinkOutput<'a> {
@@ -38,17 +44,15 @@ impl<'a> SinkOutput<'a> {
             sink,
             types,
             charset: session.settings.character_set_results,
+            document: Vec::new(),
             rows: 0,
         }
     }
 
-    fn put(&mut self, value: &Val, ty: &SqlType) {
+    fn put(&mut self, value: &Val, ty: &SqlType) -> Result<()> {
         match value {
-            Val::Json(text) => self.put(&Val::Str(shown_text(Cow::Borrowed(text))), ty),
-            Val::Str(text) | Val::Member(_, text) => match self.charset {
-                Some(Charset::Utf8mb4) => self.sink.bytes(text),
-                results => self.sink.bytes(&Charset::send(results, ty, text)),
-            },
+            Val::Json(stored) => self.put_document(stored, ty)?,
+            Val::Str(text) | Val::Member(_, text) => self.put_text(text, ty),
             Val::Null => self.sink.null(),
             Val::Int(v) => self.sink.int(*v),
             Val::UInt(v) if ty.kind == TypeKind::Bit => {
@@ -64,6 +68,30 @@ impl<'a> SinkOutput<'a> {
             Val::DateTime(v) => self.sink.datetime(*v),
             Val::Time(v) => self.sink.time(*v),
         }
+        Ok(())
+    }
+
+    fn put_text(&mut self, text: &[u8], ty: &SqlType) {
+        match self.charset {
+            Some(Charset::Utf8mb4) => self.sink.bytes(text),
+            results => self.sink.bytes(&Charset::send(results, ty, text)),
+        }
+    }
+
+    /// Writes a document's text, by way of a buffer that is kept unless it has grown large.
+    fn put_document(&mut self, stored: &[u8], ty: &SqlType) -> Result<()> {
+        let Some(document) = View::of_stored(stored) else {
+            self.put_text(&shown_text(Cow::Borrowed(stored))?, ty);
+            return Ok(());
+        };
+        let mut text = std::mem::take(&mut self.document);
+        text.clear();
+        document.write(&mut text)?;
+        self.put_text(&text, ty);
+        if text.capacity() <= KEPT_MAX {
+            self.document = text;
+        }
+        Ok(())
     }
 
     fn end(&mut self) -> Result<ScanControl> {
@@ -82,7 +110,7 @@ impl Output for SinkOutput<'_> {
         self.sink.begin_row();
         for expr in exprs {
             let value = expr.eval(ctx)?;
-            self.put(&value, &expr.ty);
+            self.put(&value, &expr.ty)?;
         }
         self.end()
     }
@@ -91,7 +119,7 @@ impl Output for SinkOutput<'_> {
         self.sink.begin_row();
         let types = std::mem::take(&mut self.types);
         for (value, ty) in row.iter().zip(&types) {
-            self.put(value, ty);
+            self.put(value, ty)?;
         }
         self.types = types;
         self.end()

@@ -8,6 +8,7 @@ mod histograms;
 mod json_table;
 mod kept;
 mod kept_plans;
+mod old_documents;
 mod online;
 mod plans;
 mod shapes;

@@ -9,7 +9,6 @@ use super::Json;
 use crate::error::Result;
 use crate::error::interrupt::Steps;
 use crate::error::memory::{check_memory, reserve_memory};
-use std::fmt::{self, Write};
 
 /// Bytes between two looks while a text is read or written.
 const LOOK_EVERY: usize = 1 << 20;
@@ -44,9 +43,14 @@ pub(super) fn grow_by_one<T>(list: &mut Vec<T>) -> Result<()> {
 }
 
 /// Adds bytes, and looks between pieces of long ones.
+#[inline]
 pub(super) fn extend(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     if out.capacity() - out.len() < bytes.len() {
         grow(out, bytes.len())?;
+    }
+    if bytes.len() < LOOK_EVERY {
+        out.extend_from_slice(bytes);
+        return Ok(());
     }
     for piece in bytes.chunks(LOOK_EVERY) {
         out.extend_from_slice(piece);
@@ -57,49 +61,7 @@ pub(super) fn extend(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A text that is written. What it fails with is kept, since [`fmt::Error`] says nothing.
-struct Written {
-    bytes: Vec<u8>,
-    steps: Steps,
-    failed: Result<()>,
-}
-
-impl Write for Written {
-    fn write_str(&mut self, piece: &str) -> fmt::Result {
-        let done = self
-            .steps
-            .step()
-            .and_then(|()| extend(&mut self.bytes, piece.as_bytes()));
-        done.map_err(|error| {
-            self.failed = Err(error);
-            fmt::Error
-        })
-    }
-}
-
-/// The text of what is shown.
-pub(super) fn written(shown: fmt::Arguments) -> Result<Vec<u8>> {
-    let mut text = Written {
-        bytes: Vec::new(),
-        steps: Steps::default(),
-        failed: Ok(()),
-    };
-    // It fails only for the reason that is kept.
-    let _ = text.write_fmt(shown);
-    text.failed.map(|()| text.bytes)
-}
-
 impl Json {
-    /// The text by which it is kept.
-    pub fn kept_text(&self) -> Result<Vec<u8>> {
-        written(format_args!("{self:#}"))
-    }
-
-    /// The text by which it is shown.
-    pub fn text(&self) -> Result<Vec<u8>> {
-        written(format_args!("{self}"))
-    }
-
     /// A copy.
     pub fn copy(&self) -> Result<Json> {
         self.copied(&mut Steps::default())
@@ -155,7 +117,7 @@ impl Json {
 mod tests {
     use super::*;
     use crate::error::er;
-    use crate::json::JsonError;
+    use crate::json::{JsonError, shown_text};
     use tidemark_memory::{Limit, begin_statement};
 
     /// Runs it with a limit that small documents are far below. The allocator of unit tests does not count, so what is refused here is a
@@ -187,20 +149,25 @@ mod tests {
             };
             assert_eq!(error.code, er::CAPACITY_EXCEEDED);
             assert!(error.message.contains("'a_limit'"), "{error:?}");
-            let kept = tree.kept_text().unwrap();
-            assert!(limited(|| Json::of_text(&kept)).is_err());
+            let stored = tree.stored().unwrap();
+            assert!(limited(|| Json::of_stored(&stored)).is_err());
+            assert!(limited(|| Json::of_stored(text.as_bytes())).is_err());
             assert!(limited(|| tree.copy()).is_err());
             assert_eq!(tree.copy().unwrap(), tree);
             let large = tree.clone();
             assert!(limited(|| Json::array_of(&[&large; 2])).is_err());
             let several = Json::Array(vec![tree; 8]);
-            assert!(limited(|| several.text()).is_err());
+            assert!(limited(|| several.stored()).is_err());
+            let stored = several.stored().unwrap();
+            assert!(limited(|| shown_text(stored.as_slice().into())).is_err());
             if !matches!(large, Json::String(_)) {
                 let (other, mut steps) = (large.clone(), Steps::default());
                 assert!(limited(|| large.merge_preserve(other, &mut steps)).is_err());
             }
         }
         let small = limited(|| Json::parse("[1, {\"a\": \"b\"}]")).unwrap();
-        assert_eq!(limited(|| small.text()).unwrap(), small.to_string().into_bytes());
+        let stored = limited(|| small.stored()).unwrap();
+        let shown = limited(|| shown_text(stored.as_slice().into())).unwrap();
+        assert_eq!(*shown, *small.to_string().as_bytes());
     }
 }

@@ -1,8 +1,8 @@
 //! What the text of a document does not tell.
 //!
-//! MySQL shows dates and times as strings, `"2024-01-31"`, and unsigned integers and decimals as numbers, but keeps what they are. A document
-//! is kept as text, so marks stand before them there, which no client sees: [`shown_text`] leaves them out. A [`MARK`] is a control
-//! character, which the text of a document never has by itself.
+//! MySQL shows dates and times as strings, `"2024-01-31"`, and unsigned integers and decimals as numbers, but keeps what they are. Up to
+//! version 7 of the data's format documents were stored as text, and marks stood before them there, which no client saw: [`without`] leaves them
+//! out. Such documents are still read. A [`MARK`] is a control character, which the text of a document never has by itself.
 //!
 //! ```text
 //!   \u{1}"2024-01-31"   a date or time; which of the three its form says
@@ -32,7 +32,7 @@ pub(super) fn moment(text: String) -> Json {
 }
 
 /// The text of a document as it is shown.
-pub fn shown_text(kept: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+pub(super) fn without(kept: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let is_mark = |byte: &u8| *byte == MARK as u8;
     match kept.iter().any(is_mark) {
         true => Cow::Owned(kept.iter().copied().filter(|byte| !is_mark(byte)).collect()),
@@ -60,10 +60,15 @@ impl Json {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::shown_text;
     use crate::{Date, DateTime, Time, Val};
 
+    fn read(stored: &str) -> Json {
+        Json::of_stored(stored.as_bytes()).unwrap()
+    }
+
     #[test]
-    fn what_has_a_mark_is_kept_and_shown_without() {
+    fn numbers_with_a_mark_are_read_as_what_they_were() {
         let numbers = vec![
             Json::UInt(5),
             Json::UInt(0),
@@ -74,19 +79,18 @@ mod tests {
             Json::Decimal("7".to_owned()),
             Json::Double(1.5),
         ];
-        let document = Json::Array(numbers);
-        let kept = Val::json(&document).unwrap();
-        let Val::Json(text) = &kept else { unreachable!() };
-        assert_eq!(Json::of_text(text).as_ref(), Ok(&document));
+        let stored =
+            "[\u{1}5, \u{1}0, 18446744073709551615, 5, \u{1}\u{1}1.5, \u{1}\u{1}-1.50, \u{1}\u{1}7, 1.5]";
+        assert_eq!(read(stored), Json::Array(numbers));
         assert_eq!(
-            kept.to_text(),
+            Val::Json(stored.as_bytes().into()).to_text(),
             "[5, 0, 18446744073709551615, 5, 1.5, -1.50, 7, 1.5]".as_bytes()
         );
         assert!(Json::parse("\u{1}5").is_err());
     }
 
     #[test]
-    fn dates_and_times_are_kept_as_such_and_shown_as_strings() {
+    fn dates_and_times_with_a_mark_are_read_as_such_and_shown_as_strings() {
         let date = Date::new(2024, 2, 30);
         let list = Json::Array(vec![
             Json::Date(date),
@@ -96,13 +100,12 @@ mod tests {
             Json::String("2024-02-29".to_owned()),
         ]);
         let document = Json::object(vec![("a".to_owned(), list)]);
-        let kept = Val::json(&document).unwrap();
-        let Val::Json(text) = &kept else { unreachable!() };
-        assert_eq!(Json::of_text(text).as_ref(), Ok(&document));
-        let shown = String::from_utf8(kept.to_text().into_owned()).unwrap();
-        assert_eq!(shown, document.to_string());
-        assert!(!shown.contains(MARK));
-        assert_eq!(Json::parse(&shown), Ok(document.with_texts()));
+        let stored = "{\"a\": [\u{1}\"2024-02-30\", \u{1}\"0000-00-00\", \u{1}\"2024-02-30 01:02:03.000004\", \
+                      \u{1}\"-01:00:00.000001\", \"2024-02-29\"]}";
+        assert_eq!(read(stored), document);
+        let shown = shown_text(stored.as_bytes().into()).unwrap();
+        assert_eq!(&*shown, document.to_string().as_bytes());
+        assert_eq!(Json::parse(&document.to_string()), Ok(document.with_texts()));
         assert!(Json::parse("\u{1}\"2024-02-29\"").is_err());
     }
 }

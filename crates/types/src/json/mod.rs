@@ -1,12 +1,13 @@
 //! JSON documents, and how they are written in MySQL's normal form. They are read in `reader` and changed in `edit`. Paths are in
 //! `path`, the order of documents in `order`, what they are as numbers in `convert`, the memory that they take in `growth`, as columns
-//! of JSON_TABLE in `column`, bytes in them in `opaque`, what the text does not tell in `marks`.
+//! of JSON_TABLE in `column`, bytes in them in `opaque`, how they are stored in `binary`, and were before in `marks`.
 //!
-//! A document is kept as text in its normal form: members of an object sorted by the length of their names, then by
-//! their bytes; of equal names the last counts; a space after commas and colons. Functions read it into a tree, change
-//! that, and write it again.
+//! A document is stored in a binary form, in which paths are followed where it lies. Functions that change a document, or look at most of it, read
+//! it into a tree and write that again. Its text is in MySQL's normal form: members of an object sorted by the length of their names, then by
+//! their bytes; of equal names the last counts; a space after commas and colons.
 
 pub mod array;
+pub mod binary;
 mod column;
 mod convert;
 mod edit;
@@ -17,9 +18,10 @@ mod order;
 mod path;
 mod reader;
 
+pub use binary::shown_text;
 pub use edit::{PathEdit, change};
 pub use growth::push;
-pub use marks::shown_text;
+pub use opaque::shown_bytes;
 pub use path::{Index, PathStep, find, has_wildcard, is_identifier, parse_path};
 
 use crate::error::interrupt::Steps;
@@ -128,25 +130,6 @@ impl Json {
         Json::Object(out)
     }
 
-    /// What `JSON_TYPE` calls it.
-    pub fn type_name(&self) -> &'static str {
-        match self {
-            Json::Null => "NULL",
-            Json::Bool(_) => "BOOLEAN",
-            Json::Int(_) => "INTEGER",
-            Json::UInt(_) => "UNSIGNED INTEGER",
-            Json::Double(_) => "DOUBLE",
-            Json::Decimal(_) => "DECIMAL",
-            Json::String(_) => "STRING",
-            Json::Date(_) => "DATE",
-            Json::Time(_) => "TIME",
-            Json::DateTime(_) => "DATETIME",
-            Json::Opaque(kind, _) => opaque::type_name(*kind),
-            Json::Array(_) => "ARRAY",
-            Json::Object(_) => "OBJECT",
-        }
-    }
-
     /// The text of a string, or the form in which bytes, dates and times are shown; what others are written as.
     pub fn form(&self) -> String {
         match self {
@@ -165,31 +148,6 @@ impl Json {
             Json::Array(list) => list.len(),
             Json::Object(members) => members.len(),
             _ => 1,
-        }
-    }
-
-    /// How deep arrays and objects nest; 1 for a scalar.
-    pub fn depth(&self) -> usize {
-        1 + match self {
-            Json::Array(list) => list.iter().map(Json::depth).max().unwrap_or(0),
-            Json::Object(members) => members.iter().map(|(_, v)| v.depth()).max().unwrap_or(0),
-            _ => 0,
-        }
-    }
-
-    /// Whether more than [`DEPTH_MAX`] arrays and objects stand inside each other.
-    pub fn is_too_deep(&self) -> bool {
-        self.has_below(DEPTH_MAX)
-    }
-
-    /// Whether an array or object stands inside so many others.
-    fn has_below(&self, levels: usize) -> bool {
-        let deeper = |inner: &Json| inner.has_below(levels - 1);
-        match self {
-            Json::Array(_) | Json::Object(_) if levels == 0 => true,
-            Json::Array(list) => list.iter().any(deeper),
-            Json::Object(members) => members.iter().any(|(_, inner)| deeper(inner)),
-            _ => false,
         }
     }
 
@@ -338,25 +296,40 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
+/// Returns the escape that a byte of a string has of its own. Other control characters are written by their number.
+fn escape(byte: u8) -> Option<&'static str> {
+    Some(match byte {
+        b'"' => "\\\"",
+        b'\\' => "\\\\",
+        8 => "\\b",
+        12 => "\\f",
+        b'\n' => "\\n",
+        b'\r' => "\\r",
+        b'\t' => "\\t",
+        _ => return None,
+    })
+}
+
+/// Returns a double as a document shows it: it stays one when it is read again.
+fn double_text(value: f64) -> String {
+    let mut text = crate::convert::format_double(value);
+    if text.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
+        text.push_str(".0");
+    }
+    text
+}
+
 fn write_quoted(text: &str, out: &mut dyn Write) -> fmt::Result {
     out.write_char('"')?;
     let mut plain = 0;
     for (at, byte) in text.bytes().enumerate() {
-        let escaped = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            8 => "\\b",
-            12 => "\\f",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0..32 => "",
-            _ => continue,
-        };
+        if !matches!(byte, b'"' | b'\\' | 0..32) {
+            continue;
+        }
         out.write_str(&text[plain..at])?;
-        match escaped {
-            "" => write!(out, "\\u{byte:04x}")?,
-            escaped => out.write_str(escaped)?,
+        match escape(byte) {
+            None => write!(out, "\\u{byte:04x}")?,
+            Some(escaped) => out.write_str(escaped)?,
         }
         plain = at + 1;
     }
@@ -424,38 +397,17 @@ impl Json {
     }
 }
 
-/// The alternate form is the one that is kept.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Json::Null => f.write_str("null"),
             Json::Bool(b) => write!(f, "{b}"),
             Json::Int(v) => write!(f, "{v}"),
-            Json::UInt(v) => {
-                if f.alternate() && *v <= i64::MAX as u64 {
-                    f.write_char(marks::MARK)?;
-                }
-                write!(f, "{v}")
-            }
-            Json::Decimal(v) => {
-                if f.alternate() {
-                    write!(f, "{0}{0}", marks::MARK)?;
-                }
-                f.write_str(v)
-            }
-            Json::Double(v) => {
-                let text = crate::convert::format_double(*v);
-                // A double stays one when it is read again.
-                let whole = text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
-                write!(f, "{text}{}", if whole { ".0" } else { "" })
-            }
+            Json::UInt(v) => write!(f, "{v}"),
+            Json::Decimal(v) => f.write_str(v),
+            Json::Double(v) => f.write_str(&double_text(*v)),
             Json::String(s) => write_quoted(s, f),
-            Json::Date(_) | Json::Time(_) | Json::DateTime(_) => {
-                if f.alternate() {
-                    f.write_char(marks::MARK)?;
-                }
-                write!(f, "\"{}\"", self.form())
-            }
+            Json::Date(_) | Json::Time(_) | Json::DateTime(_) => write!(f, "\"{}\"", self.form()),
             Json::Opaque(kind, bytes) => write_quoted(&opaque::write(*kind, bytes), f),
             Json::Array(list) => {
                 f.write_str("[")?;
@@ -516,11 +468,15 @@ mod tests {
         for inner in ["", "1"] {
             let nested = |levels: usize| format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels));
             let deepest = Json::parse(&nested(DEPTH_MAX)).unwrap();
-            assert!(!deepest.is_too_deep());
-            assert!(Json::Array(vec![deepest.clone()]).is_too_deep());
-            assert!(Json::object(vec![("a".to_owned(), deepest)]).is_too_deep());
+            assert!(deepest.stored().is_ok());
+            let too_deep = |document: Json| {
+                document
+                    .stored()
+                    .is_err_and(|e| e.code == er::JSON_DOCUMENT_TOO_DEEP)
+            };
+            assert!(too_deep(Json::Array(vec![deepest.clone()])));
+            assert!(too_deep(Json::object(vec![("a".to_owned(), deepest)])));
             assert_eq!(Json::parse(&nested(DEPTH_MAX + 1)), Err(JsonError::TooDeep));
         }
-        assert!(!Json::Null.is_too_deep());
     }
 }

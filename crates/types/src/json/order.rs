@@ -248,7 +248,10 @@ mod tests {
 
     #[test]
     fn values_and_their_keys_have_one_order() {
-        let values: Vec<Json> = ASCENDING.iter().map(|t| Json::parse(t).unwrap()).collect();
+        let values: Vec<Json> = ASCENDING
+            .iter()
+            .map(|t| Json::of_text(t.as_bytes()).unwrap())
+            .collect();
         let key = |v: &Json| {
             let mut out = Vec::new();
             v.sort_key(&mut out).unwrap();

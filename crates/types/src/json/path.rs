@@ -51,7 +51,7 @@ impl Index {
 }
 
 /// The elements between two, both included, of an array of so many.
-fn range(first: Index, last: Index, len: usize) -> std::ops::Range<usize> {
+pub(super) fn range(first: Index, last: Index, len: usize) -> std::ops::Range<usize> {
     let end = last.position(len).map_or(0, |at| at.saturating_add(1)).min(len);
     let start = first.position(len).unwrap_or(0);
     start.min(end)..end

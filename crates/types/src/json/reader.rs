@@ -1,6 +1,6 @@
 //! Reads documents from text.
 
-use super::{DEPTH_MAX, Json, JsonError, growth, marks, opaque};
+use super::{DEPTH_MAX, Json, JsonError, binary, growth, marks, opaque};
 use crate::error::Result as SqlResult;
 use crate::error::interrupt::Steps;
 
@@ -29,17 +29,11 @@ impl Json {
         Ok(value)
     }
 
-    /// Reads the text of a [`Val::Json`](crate::Val::Json), which is a document. A number with digits that a double does not show is a
-    /// DECIMAL, without a mark. Fails only if the statement is to end, or there is no memory for the tree.
-    pub fn of_text(text: &[u8]) -> SqlResult<Json> {
-        let Ok(text) = std::str::from_utf8(text) else {
-            return Ok(Json::Null);
-        };
-        match Json::read(text, true) {
-            Err(JsonError::Ended(error)) => Err(error),
-            // A document is kept in its normal form, so it can be read.
-            read => Ok(read.unwrap_or(Json::Null)),
-        }
+    /// Reads a document that an older version has stored as text, in the normal form and with marks. A number with digits that a double does not
+    /// show is a DECIMAL, without a mark. Error 3142 if it is none; others if the statement is to end, or there is no memory for the tree.
+    pub(super) fn of_text(text: &[u8]) -> SqlResult<Json> {
+        let text = std::str::from_utf8(text).map_err(|_| binary::damaged())?;
+        Json::read(text, true).map_err(|error| error.into_sql(|_, _| binary::damaged()))
     }
 }
 
@@ -103,7 +97,8 @@ impl Reader<'_> {
             Some(b'n') => self.word("null", Json::Null),
             Some(b't') => self.word("true", Json::Bool(true)),
             Some(b'f') => self.word("false", Json::Bool(false)),
-            Some(b'"') => self.string().map(opaque::read),
+            Some(b'"') if self.is_normal => self.string().map(opaque::read),
+            Some(b'"') => self.string().map(Json::String),
             Some(mark) if self.is_normal && mark == marks::MARK as u8 => {
                 self.at += 1;
                 self.marked()

@@ -10,6 +10,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, Expr, NoSubqueries};
 use crate::types::assign::{assign, between_sets, null_replacement};
 use crate::types::json::array;
+use crate::types::json::binary::in_binary;
 use crate::types::{DateTime, SqlMode, Val, Value, Warnings};
 use tidemark_engine::{Error, Keep, Read, RowView, Sequence, TableId};
 
@@ -97,7 +98,11 @@ impl RowCopy<'_> {
             return Ok(null_replacement(&column.ty));
         }
         if *from == column.ty || value.is_null() {
-            return Ok(value.into_owned());
+            return Ok(match value {
+                // What an older version has stored as text takes the form of today.
+                Val::Json(stored) => Val::Json(in_binary(stored)?).into_owned(),
+                value => value.into_owned(),
+            });
         }
         let value = between_sets(value, (from, &column.ty), &column.name, &self.env)?;
         Ok(assign(value, &column.ty, &column.name, &self.env)?.into_owned())

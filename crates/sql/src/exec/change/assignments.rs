@@ -60,7 +60,7 @@ impl Assignments {
 /// Whether a value is what the row has already: a document that is equal to the new one, as `1` to `1.0`, stays.
 fn is_same(old: &Val, new: &Value) -> Result<bool> {
     Ok(match (old, new) {
-        (Val::Json(a), Val::Json(b)) => a == b || Json::of_text(a)?.compare(&Json::of_text(b)?).is_eq(),
+        (Val::Json(a), Val::Json(b)) => a == b || Json::of_stored(a)?.compare(&Json::of_stored(b)?).is_eq(),
         // Two instants of one local time differ.
         (Val::DateTime(a), Val::DateTime(b)) => a == b && a.repeated == b.repeated,
         _ => old == new,

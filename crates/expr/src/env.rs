@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use tidemark_types::error::{Result, SqlError};
+use tidemark_types::json::PathStep;
 use tidemark_types::{CmpKind, Collation, Conversion, Locale, TimeZone, Val, Value, Warnings};
 
 /// Access to the current row by slot. Values borrow from the row.
@@ -258,7 +259,12 @@ pub struct Env<'a> {
     /// Regular expressions whose patterns are constant, by call site.
     pub(crate) regexes: RefCell<HashMap<usize, Rc<Regex>>>,
     regexp_limits: Cell<Option<Limits>>,
+    /// Paths into documents that the statement spells, by their texts.
+    paths: RefCell<Vec<(Box<[u8]>, Rc<[PathStep]>)>>,
 }
+
+/// So many paths are kept. They are looked for one after the other.
+const PATHS_MAX: usize = 16;
 
 impl<'a> Deref for Env<'a> {
     type Target = Conversion<'a>;
@@ -301,6 +307,22 @@ impl<'a> Env<'a> {
             schemas: RefCell::default(),
             regexes: RefCell::default(),
             regexp_limits: Cell::new(None),
+            paths: RefCell::default(),
+        }
+    }
+
+    /// Returns a path that was kept.
+    pub(crate) fn known_path(&self, written: &[u8]) -> Option<Rc<[PathStep]>> {
+        let paths = self.paths.borrow();
+        let known = paths.iter().find(|(text, _)| **text == *written)?;
+        Some(Rc::clone(&known.1))
+    }
+
+    /// Keeps a path, unless there are too many.
+    pub(crate) fn keep_path(&self, written: &[u8], path: &Rc<[PathStep]>) {
+        let mut paths = self.paths.borrow_mut();
+        if paths.len() < PATHS_MAX {
+            paths.push((written.into(), Rc::clone(path)));
         }
     }
 

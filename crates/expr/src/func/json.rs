@@ -235,12 +235,30 @@ fn to_json<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Json> {
     Ok(part(e, ctx)?.unwrap_or(Json::Null))
 }
 
+/// A path; `None` is NULL. One that the statement spells is parsed once.
 pub(super) fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Rc<[PathStep]>>> {
     let Some(written) = text(e, ctx)? else {
         return Ok(None);
     };
+    let is_spelled = is_spelled(e);
+    if is_spelled && let Some(known) = ctx.env.known_path(&written) {
+        return Ok(Some(known));
+    }
     let parsed = parse_path(&String::from_utf8_lossy(&written)).map_err(SqlError::invalid_json_path)?;
-    Ok(Some(parsed.into()))
+    let parsed: Rc<[PathStep]> = parsed.into();
+    if is_spelled {
+        ctx.env.keep_path(&written, &parsed);
+    }
+    Ok(Some(parsed))
+}
+
+/// Whether it has one value for all rows.
+fn is_spelled(e: &Expr) -> bool {
+    match &e.node {
+        Node::Literal(_) | Node::Param(_) => true,
+        Node::Cast(e) | Node::Retype(e) => is_spelled(e),
+        _ => false,
+    }
 }
 
 /// The places that a path leads to. Error 1317 if the statement is to end.

@@ -6,6 +6,7 @@
 
 use super::env::{EvalCtx, Watch};
 use super::node::Expr;
+use super::pieces::{pieces, pieces_of_text};
 use super::regexp::{Flags, Regex};
 use std::sync::{Arc, OnceLock};
 use tidemark_types::Collation;
@@ -21,9 +22,6 @@ enum Part {
     Any,
 }
 
-/// What a byte of a pattern takes while that is taken apart.
-const PATTERN_MEMORY: usize = size_of::<char>() + size_of::<Part>();
-
 /// A LIKE pattern taken apart.
 #[derive(Clone, Debug)]
 pub struct LikePattern {
@@ -31,34 +29,87 @@ pub struct LikePattern {
     collation: Collation,
 }
 
-/// Characters of a text, or bytes of a binary string.
-fn chars(text: &[u8], collation: Collation) -> Vec<char> {
-    if collation.is_binary() {
-        return text.iter().map(|b| *b as char).collect();
+/// A pattern that is being taken apart.
+struct Parts {
+    parts: Vec<Part>,
+    escape: Option<char>,
+    /// The character before was the escape.
+    is_escaped: bool,
+}
+
+impl Parts {
+    /// Takes the pattern's next character.
+    #[inline]
+    fn take(&mut self, c: char) {
+        if std::mem::take(&mut self.is_escaped) {
+            self.parts.push(Part::Char(c));
+            return;
+        }
+        self.parts.push(match c {
+            c if Some(c) == self.escape => {
+                self.is_escaped = true;
+                return;
+            }
+            '_' => Part::One,
+            '%' if self.parts.last() == Some(&Part::Any) => return,
+            '%' => Part::Any,
+            c => Part::Char(c),
+        });
     }
-    match std::str::from_utf8(text) {
-        Ok(text) => text.chars().collect(),
-        Err(_) => text.iter().map(|b| *b as char).collect(),
+
+    /// Returns the parts. An escape with nothing after it is a character like others.
+    fn finish(mut self) -> Vec<Part> {
+        if self.is_escaped {
+            self.parts.extend(self.escape.map(Part::Char));
+        }
+        self.parts
     }
+}
+
+/// True for what is compared byte by byte: binary strings, and texts that are not valid.
+fn is_bytes(text: &[u8], collation: Collation) -> bool {
+    collation.is_binary() || std::str::from_utf8(text).is_err()
+}
+
+/// Returns the characters of a text, or its bytes.
+fn chars(text: &[u8], collation: Collation) -> Result<Vec<char>> {
+    let mut chars = Vec::with_capacity(text.len());
+    if is_bytes(text, collation) {
+        for piece in pieces(text) {
+            chars.extend(piece?.iter().map(|byte| *byte as char));
+        }
+        return Ok(chars);
+    }
+    for piece in pieces_of_text(text) {
+        chars.extend(String::from_utf8_lossy(piece?).chars());
+    }
+    Ok(chars)
 }
 
 impl LikePattern {
     /// Takes a pattern apart; `escape` makes the character after it literal, `None` where there is no such character.
     /// Error 3170 if there is no memory for that.
     pub fn new(pattern: &[u8], escape: Option<char>, collation: Collation) -> Result<LikePattern> {
-        let _room = reserve_memory(pattern.len().saturating_mul(PATTERN_MEMORY))?;
-        let mut parts = Vec::with_capacity(pattern.len());
-        let mut chars = chars(pattern, collation).into_iter();
-        while let Some(c) = chars.next() {
-            parts.push(match c {
-                c if Some(c) == escape => Part::Char(chars.next().unwrap_or(c)),
-                '_' => Part::One,
-                '%' if parts.last() == Some(&Part::Any) => continue,
-                '%' => Part::Any,
-                c => Part::Char(c),
-            });
+        let _room = reserve_memory(pattern.len().saturating_mul(size_of::<Part>()))?;
+        let mut parts = Parts {
+            parts: Vec::with_capacity(pattern.len()),
+            escape,
+            is_escaped: false,
+        };
+        if is_bytes(pattern, collation) {
+            for piece in pieces(pattern) {
+                piece?.iter().for_each(|byte| parts.take(*byte as char));
+            }
+        } else {
+            for piece in pieces_of_text(pattern) {
+                let piece = String::from_utf8_lossy(piece?);
+                piece.chars().for_each(|c| parts.take(c));
+            }
         }
-        Ok(LikePattern { parts, collation })
+        Ok(LikePattern {
+            parts: parts.finish(),
+            collation,
+        })
     }
 
     /// What every match begins with, character by character, and whether that is all of it: what a range of an index can use.
@@ -84,7 +135,7 @@ impl LikePattern {
             return self.run(text.len(), |at| text[at] as char, watch);
         }
         let _room = reserve_memory(text.len().saturating_mul(size_of::<char>()))?;
-        let chars = chars(text, self.collation);
+        let chars = chars(text, self.collation)?;
         self.run(chars.len(), |at| chars[at], watch)
     }
 
@@ -235,7 +286,21 @@ mod tests {
         assert!(like("a%b", "a\\%b"));
         assert!(!like("axb", "a\\%b"));
         assert!(like("Ünder", "under"));
+        assert!(like("a\\", "a\\") && like("a_", "a\\_") && !like("ab", "a\\_"));
+        assert!(like("a\\b", "a\\\\b") && like("a%", "_\\%") && !like("ab", "_\\%"));
         assert!(!like("aaaaaaaaaaaaaaaaaaaaaaaab", "%a%a%a%a%a%a%a%a%c"));
+    }
+
+    #[test]
+    fn a_long_pattern_ends_with_its_statement() {
+        let interrupt = std::sync::Arc::default();
+        tidemark_types::error::interrupt::watch(&interrupt);
+        let pattern = "ä_".repeat(1 << 20);
+        let apart = |collation| LikePattern::new(pattern.as_bytes(), Some('\\'), collation);
+        assert_eq!(apart(Collation::DEFAULT).unwrap().parts.len(), 2 << 20);
+        interrupt.kill();
+        assert!(apart(Collation::DEFAULT).is_err() && apart(Collation::BINARY).is_err());
+        interrupt.reset();
     }
 
     #[test]

@@ -680,5 +680,13 @@ fn export_set<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
     let separators = separator.len() * count.saturating_sub(1);
     let total = shown.iter().map(|text| text.len()).sum::<usize>() + separators;
     let _room = known!(within_packet(total as u128, "export_set", ctx)?);
-    Ok(Val::string(shown.join(&*separator)))
+    let mut set = Vec::with_capacity(total);
+    for (i, text) in shown.into_iter().enumerate() {
+        for part in [if i > 0 { &*separator } else { &[] }, text] {
+            for piece in pieces(part) {
+                set.extend_from_slice(piece?);
+            }
+        }
+    }
+    Ok(Val::string(set))
 }

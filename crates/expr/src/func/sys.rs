@@ -3,6 +3,7 @@
 
 use super::*;
 use tidemark_types::SqlType;
+use tidemark_types::error::interrupt::Steps;
 
 /// Texts longer than this are shortened, unless somebody says otherwise.
 const STATEMENT_CHARS: usize = 64;
@@ -55,9 +56,17 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("sys.list_drop", (2, 2), any_text, |args, _, ctx| {
         let list = known!(text(&args[0], ctx)?);
         let dropped = known!(text(&args[1], ctx)?);
+        let dropped = dropped.trim_ascii();
+        let (mut kept, mut steps) = (Vec::with_capacity(list.len()), Steps::default());
         let parts = list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-        let kept: Vec<&[u8]> = parts.filter(|part| *part != dropped.trim_ascii()).collect();
-        Ok(Val::string(kept.join(&b","[..])))
+        for (i, part) in parts.filter(|part| *part != dropped).enumerate() {
+            steps.step()?;
+            if i > 0 {
+                kept.push(b',');
+            }
+            kept.extend_from_slice(part);
+        }
+        Ok(Val::string(kept))
     }),
     def("sys.quote_identifier", (1, 1), any_text, |args, _, ctx| {
         let name = known!(text(&args[0], ctx)?);

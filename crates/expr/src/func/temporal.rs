@@ -450,7 +450,7 @@ fn maketime<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
 fn str_to_date<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let (subject, format) = (known!(text(&args[0], ctx)?), known!(text(&args[1], ctx)?));
     let mode = ctx.env.sql_mode;
-    let parsed = parse_by_format(&subject, &format);
+    let parsed = parse_by_format(&subject, &format)?;
     let dated = ty.kind != TypeKind::Time;
     let acceptable = parsed.filter(|(t, _)| {
         !dated
@@ -488,7 +488,12 @@ fn str_to_date<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
 }
 
 fn get_format(kind: &[u8], region: &[u8]) -> Option<&'static str> {
-    let upper = |b: &[u8]| String::from_utf8_lossy(b).to_uppercase();
+    // None has a longer name.
+    const NAME_MAX: usize = 9;
+    if kind.len().max(region.len()) > NAME_MAX {
+        return None;
+    }
+    let upper = |name: &[u8]| String::from_utf8_lossy(name).to_ascii_uppercase();
     Some(match (upper(kind).as_str(), upper(region).as_str()) {
         ("DATE", "USA") => "%m.%d.%Y",
         ("DATE", "JIS" | "ISO") => "%Y-%m-%d",

@@ -258,19 +258,30 @@ impl Reader<'_> {
 }
 
 /// `STR_TO_DATE`: the date and time, and whether text was left over. `None` if the text does not fit the format.
-pub fn parse_by_format(text: &[u8], format: &[u8]) -> Option<(DateTime, bool)> {
+pub fn parse_by_format(text: &[u8], format: &[u8]) -> Result<Option<(DateTime, bool)>> {
     let format = String::from_utf8_lossy(format);
     let mut r = Reader { text, at: 0 };
     let mut f = Fields::default();
-    read_format(&mut r, &format, &mut f)?;
+    let mut steps = Steps::default();
+    let mut ended = Ok(());
+    let go_on = &mut || {
+        ended = steps.step();
+        ended.is_ok()
+    };
+    let read = read_format(&mut r, &format, &mut f, go_on);
+    ended?;
     r.spaces();
     let whole = r.at >= text.len();
-    Some((assemble(&f)?, whole))
+    Ok(read.and_then(|()| Some((assemble(&f)?, whole))))
 }
 
-fn read_format(r: &mut Reader, format: &str, f: &mut Fields) -> Option<()> {
+/// `go_on` says, for each character of the format, whether to.
+fn read_format(r: &mut Reader, format: &str, f: &mut Fields, go_on: &mut dyn FnMut() -> bool) -> Option<()> {
     let mut chars = format.chars();
     while let Some(c) = chars.next() {
+        if !go_on() {
+            return None;
+        }
         if r.at >= r.text.len() {
             // A text may end before its format does.
             break;
@@ -332,8 +343,8 @@ fn read_code(r: &mut Reader, code: char, f: &mut Fields) -> Option<()> {
             f.micro = micro * 10u32.pow(6 - (r.at - start) as u32);
         }
         'p' => f.afternoon = Some(r.name(&["AM", "PM"], None)? == 1),
-        'r' => read_format(r, "%I:%i:%S %p", f)?,
-        'T' => read_format(r, "%H:%i:%S", f)?,
+        'r' => read_format(r, "%I:%i:%S %p", f, &mut || true)?,
+        'T' => read_format(r, "%H:%i:%S", f, &mut || true)?,
         'j' => f.day_of_year = Some(r.number(3)?),
         'W' => f.weekday = Some(r.name(&DAYS, None)? + 1),
         'a' => f.weekday = Some(r.name(&DAYS, Some(3))? + 1),
@@ -451,7 +462,8 @@ mod tests {
     #[test]
     fn texts_by_format() {
         let parse = |text: &str, format: &str| {
-            parse_by_format(text.as_bytes(), format.as_bytes()).map(|(t, whole)| (t.to_string(), whole))
+            let parsed = parse_by_format(text.as_bytes(), format.as_bytes()).unwrap();
+            parsed.map(|(t, whole)| (t.to_string(), whole))
         };
         assert_eq!(
             parse("01,5,2013", "%d,%m,%Y").unwrap().0,

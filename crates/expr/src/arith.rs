@@ -36,6 +36,9 @@ pub(crate) fn arith<'a>(
     match kind {
         NumKind::Int => int_arith(op, &a, &b, ty, pair, env),
         NumKind::Decimal => {
+            if let Some(result) = short_decimal(op, &a, &b) {
+                return Ok(Val::Decimal(result));
+            }
             let (x, y) = (a.to_decimal(env)?, b.to_decimal(env)?);
             let result = match op {
                 ArithOp::Add => x.add(&y),
@@ -72,6 +75,23 @@ pub(crate) fn arith<'a>(
             }
             Ok(Val::Double(result))
         }
+    }
+}
+
+/// A sum, difference or product of numbers of up to 64 bits, which has no more than 128: no other number is made on the way.
+#[inline]
+fn short_decimal(op: ArithOp, a: &Val, b: &Val) -> Option<Decimal> {
+    let short = |value: &Val| match value {
+        Val::Int(number) => Some((*number, 0)),
+        Val::Decimal(number) => number.short(),
+        _ => None,
+    };
+    let ((x, x_scale), (y, y_scale)) = (short(a)?, short(b)?);
+    match op {
+        ArithOp::Add => Decimal::short_sum(x, x_scale, i128::from(y), y_scale),
+        ArithOp::Sub => Decimal::short_sum(x, x_scale, -i128::from(y), y_scale),
+        ArithOp::Mul => Decimal::short_product(x, x_scale, y, y_scale),
+        _ => None,
     }
 }
 

@@ -223,6 +223,40 @@ impl Decimal {
         }
     }
 
+    /// The coefficient and the scale, if the coefficient fits 64 bits.
+    #[inline]
+    pub fn short(&self) -> Option<(i64, u8)> {
+        match &self.0 {
+            Repr::Small { scale, high, low } if *high == *low as i64 >> 63 => Some((*low as i64, *scale)),
+            _ => None,
+        }
+    }
+
+    /// What [`add`](Self::add) gives of two such numbers, if their scales differ by few digits.
+    #[inline]
+    pub fn short_sum(x: i64, x_scale: u8, y: i128, y_scale: u8) -> Option<Decimal> {
+        let x = i128::from(x);
+        let (sum, scale) = match x_scale.cmp(&y_scale) {
+            Ordering::Equal => (x + y, x_scale),
+            // 64 bits and ten digits more have room, and a sum.
+            Ordering::Less if y_scale - x_scale <= 10 => {
+                (x * pow10(u32::from(y_scale - x_scale)) + y, y_scale)
+            }
+            Ordering::Greater if x_scale - y_scale <= 10 => {
+                (x + y * pow10(u32::from(x_scale - y_scale)), x_scale)
+            }
+            _ => return None,
+        };
+        Some(Decimal::new(sum, scale))
+    }
+
+    /// What [`mul`](Self::mul) gives of two such numbers, if none of its digits is left out.
+    #[inline]
+    pub fn short_product(x: i64, x_scale: u8, y: i64, y_scale: u8) -> Option<Decimal> {
+        let scale = x_scale + y_scale;
+        (scale <= MAX_SCALE).then(|| Decimal::new(i128::from(x) * i128::from(y), scale))
+    }
+
     /// The quotient with `increment` more digits than the dividend shows, cut at a whole group of nine; `None` for
     /// division by zero. The caller rounds to the scale it shows.
     pub fn div(&self, other: &Decimal, increment: u8) -> Option<Decimal> {
@@ -650,6 +684,45 @@ mod tests {
 
     fn d(text: &str) -> Decimal {
         Decimal::parse(text).unwrap()
+    }
+
+    #[test]
+    fn short_numbers_are_reckoned_with_as_others_are() {
+        let coefficients = [0, 1, -1, 7, -12345, 99_999_999, i64::MAX, i64::MIN, 1 << 40];
+        for (x, y) in coefficients
+            .iter()
+            .flat_map(|x| coefficients.iter().map(move |y| (*x, *y)))
+        {
+            for (x_scale, y_scale) in [
+                (0, 0),
+                (2, 2),
+                (2, 5),
+                (9, 0),
+                (0, 10),
+                (0, 11),
+                (15, 15),
+                (20, 15),
+                (30, 0),
+            ] {
+                let (a, b) = (Decimal::new(x.into(), x_scale), Decimal::new(y.into(), y_scale));
+                assert_eq!(a.short(), Some((x, x_scale)));
+                let shown = |of: Option<Decimal>| of.map(|number| number.to_string());
+                let sums = [
+                    (Decimal::short_sum(x, x_scale, y.into(), y_scale), a.add(&b)),
+                    (Decimal::short_sum(x, x_scale, -i128::from(y), y_scale), a.sub(&b)),
+                ];
+                for (short, long) in sums {
+                    let is_short = x_scale.abs_diff(y_scale) <= 10;
+                    assert_eq!(shown(short), is_short.then(|| long.to_string()), "{a} {b}");
+                }
+                let product = Decimal::short_product(x, x_scale, y, y_scale);
+                let is_short = x_scale + y_scale <= MAX_SCALE;
+                assert_eq!(shown(product), is_short.then(|| a.mul(&b).to_string()), "{a} {b}");
+            }
+        }
+        assert_eq!(Decimal::new(1 << 63, 0).short(), None);
+        assert_eq!(Decimal::new(-(1 << 63) - 1, 0).short(), None);
+        assert_eq!(Decimal::from_big(big_pow10(50), 3).short(), None);
     }
 
     #[test]

@@ -143,7 +143,11 @@ pub(crate) fn in_list<'a>(
     }
     let mut unknown = false;
     for (kind, candidate) in list {
-        match compare_values(*kind, &value, &candidate.eval(ctx)?, ctx.env)? {
+        let order = match (kind, &value, &candidate.eval(ctx)?) {
+            (CmpKind::Int, Val::Int(value), Val::Int(candidate)) => Some(value.cmp(candidate)),
+            (_, value, candidate) => compare_values(*kind, value, candidate, ctx.env)?,
+        };
+        match order {
             Some(Ordering::Equal) => return Ok(Some(true)),
             Some(_) => {}
             None => unknown = true,

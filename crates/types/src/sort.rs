@@ -100,6 +100,12 @@ impl KeyForm {
         }
     }
 
+    /// Whether the values are integers on both sides, which are equal if they are the same number.
+    #[inline]
+    pub fn is_integer(&self) -> bool {
+        !self.as_text && self.ty.kind == TypeKind::BigInt
+    }
+
     /// Appends the key of a value, which is not NULL.
     pub fn push(&self, value: &Val, out: &mut Vec<u8>) -> Result<()> {
         match self.as_text {

@@ -5,7 +5,7 @@
 //! to be sorted. Where it may not (a join goes on to another table, an expression holds a subquery), the rows are copied
 //! in batches first, and the scan goes on after each batch where it stopped.
 //!
-//! - [`source`]: tables and joins; [`json_table`]: rows of a document.
+//! - [`source`]: tables and joins; [`hash_join`]: one side looked up in the other; [`json_table`]: rows of a document.
 //! - [`select`]: a query block, and the set operations; [`recursion`]: WITH RECURSIVE; [`groups`]: GROUP BY, [`rollup`]: with totals; [`window`]: window functions; [`tail`]:
 //!   distinctness, order, limit.
 //! - [`output`]: where rows go, [`outfile`]: into a file; [`spill`]: where they wait, past what may be in memory.
@@ -15,6 +15,7 @@ mod change;
 mod counting;
 mod groups;
 mod handler;
+mod hash_join;
 mod json_table;
 mod outfile;
 pub mod output;
@@ -42,7 +43,8 @@ use crate::plan::trace::run::Part;
 use crate::plan::{QueryPlan, TableScan};
 use crate::types::sort::KeyForm;
 use crate::types::{CmpKind, Val, Value};
-use spill::{KeptRows, KeyedRows, KeyedRowsBuilder, Room, Shares, Sorter, copied};
+use hash_join::key_of;
+use spill::{KeptRows, KeyedRows, Room, Shares, Sorter, copied};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -250,22 +252,20 @@ impl<'a, 't> Exec<'a, 't> {
             return Ok(Rc::clone(set));
         }
         let (mut is_empty, mut has_null) = (true, false);
-        let mut keys = KeyedRowsBuilder::new(self.room(), self.shares(), 0);
-        let mut key = Vec::new();
+        let mut keys = KeyedRows::new(self.room(), self.shares(), 0);
+        let mut buffer = Vec::new();
         self.subquery_rows(id, env)?.for_each(&mut |row| {
             if row.iter().any(Val::is_null) {
                 has_null = true;
                 return Ok(true);
             }
             is_empty = false;
-            key.clear();
-            for (form, value) in forms.iter().zip(row) {
-                form.push(value, &mut key)?;
+            let values = row.iter().map(|value| Ok(value.borrowed()));
+            if let Some(key) = key_of(forms, values, &mut buffer)? {
+                keys.insert(key)?;
             }
-            keys.push(&key, Vec::new())?;
             Ok(true)
         })?;
-        let keys = keys.finish()?;
         let set = Rc::new(ValueSet {
             keys,
             is_empty,
@@ -367,11 +367,13 @@ impl Subqueries for Exec<'_, '_> {
         if values.iter().any(Val::is_null) {
             return Ok(is_one.then_some(None));
         }
-        let mut key = Vec::new();
-        for (form, value) in forms.iter().zip(values) {
-            form.push(value, &mut key)?;
-        }
-        let found = set.keys.contains(&key)?;
+        let mut buffer = Vec::new();
+        let key = key_of(
+            &forms,
+            values.iter().map(|value| Ok(value.borrowed())),
+            &mut buffer,
+        )?;
+        let found = key.map_or(Ok(false), |key| set.keys.contains(key))?;
         Ok(match found || !set.has_null {
             true => Some(Some(found)),
             false => is_one.then_some(None),

@@ -78,11 +78,11 @@ impl<'a> TableReading<'_, 'a, '_> {
         }
     }
 
-    /// Hands on all rows that pass the filters.
-    pub fn run(&self, row: &mut Vec<Value>, next: Next) -> Result<ScanControl> {
+    /// Hands on all rows that pass the filters, the late one only if `late` says so.
+    pub fn run(&self, row: &mut Vec<Value>, late: bool, next: Next) -> Result<ScanControl> {
         let scan = self.scan;
         if !self.direct || scan.path.is_merged() || scan.path.skip.is_some() {
-            return self.copied(row, true, next);
+            return self.copied(row, late, next);
         }
         let so_far = self.so_far(row);
         let ctx = EvalCtx {

@@ -4,17 +4,17 @@
 //! The row so far is one vector of slots that every table fills in at its place. Only the innermost source may hand out
 //! rows that are still in their page, and only if what follows is safe under its latch.
 
+use super::hash_join::Joining;
 use super::reading::TableReading;
 use super::rows::{JoinedRow, PageRow};
-use super::spill::{KeptRows, KeyedRows, KeyedRowsBuilder};
+use super::spill::KeptRows;
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::Result;
 use crate::expr::{EvalCtx, Expr};
 use crate::information_schema;
 use crate::plan::explain::measured::{Measured, Meter, Stage, meter};
-use crate::plan::{HashJoin, Input, LeftJoin, RowSource, TableScan};
+use crate::plan::{Input, LeftJoin, RowSource, TableScan};
 use crate::types::Value;
-use crate::types::sort::KeyForm;
 use std::rc::Rc;
 
 /// Rows copied before the loops go on to the next table.
@@ -32,7 +32,7 @@ pub enum Produced<'s> {
 pub type Next<'n> = &'n mut dyn FnMut(Produced) -> Result<ScanControl>;
 
 /// Hands rows to what it is given.
-type Scan<'s> = &'s mut dyn FnMut(Next) -> Result<ScanControl>;
+pub(super) type Scan<'s> = &'s mut dyn FnMut(Next) -> Result<ScanControl>;
 
 /// Rows whose making is the work of `at`, but while what comes after has one of them.
 fn measured_rows(measured: &Measured, at: Meter, rows: Scan, next: Next) -> Result<ScanControl> {
@@ -48,7 +48,12 @@ fn measured_rows(measured: &Measured, at: Meter, rows: Scan, next: Next) -> Resu
 }
 
 /// A table that is read, once more.
-fn measured_scan(measured: &Measured, scan: &TableScan, reads: Scan, next: Next) -> Result<ScanControl> {
+pub(super) fn measured_scan(
+    measured: &Measured,
+    scan: &TableScan,
+    reads: Scan,
+    next: Next,
+) -> Result<ScanControl> {
     let (read, passed) = (meter(scan, Stage::Read), meter(scan, Stage::Passed));
     measured.begin(read);
     measured.begin(passed);
@@ -75,13 +80,14 @@ impl<'a> Exec<'a, '_> {
                 self.session.examine();
                 next(Produced::Row(row))
             }
+            RowSource::Table(_) if let Some(joining) = Joining::of(&[], source, false) => {
+                // The row so far is looked up.
+                let this: &mut dyn FnMut(&mut Vec<Value>, Next) -> Result<ScanControl> =
+                    &mut |row, next| next(Produced::Row(row));
+                self.hash_join(&joining, row, scope, this, next)
+            }
             RowSource::Table(scan) => match self.measured {
                 None => self.scan(scan, row, scope, direct, next),
-                // What takes time is to look up rows; their table is read once, see `hash_table`.
-                Some(measured) if scan.hash.is_some() => {
-                    let probes: Scan = &mut |next| self.scan(scan, row, scope, direct, next);
-                    measured_rows(measured, meter(source, Stage::Joined), probes, next)
-                }
                 Some(measured) => {
                     let reads: Scan = &mut |next| self.scan(scan, row, scope, direct, next);
                     measured_scan(measured, scan, reads, next)
@@ -106,31 +112,40 @@ impl<'a> Exec<'a, '_> {
         direct: bool,
         next: Next,
     ) -> Result<ScanControl> {
-        let Some((first, rest)) = list.split_first() else {
+        let Some((last, before)) = list.split_last() else {
             return next(Produced::Row(row));
         };
-        let joined = |produced: &Produced| {
-            if let Some(measured) = self.measured
-                && !matches!(produced, Produced::Flush)
-            {
-                measured.row(meter(first, Stage::Joined));
-            }
-        };
-        if rest.is_empty() {
-            if self.measured.is_none() {
-                return self.source(first, row, scope, direct, next);
-            }
-            return self.source(first, row, scope, direct, &mut |produced| {
-                joined(&produced);
+        match self.measured {
+            None => self.inner_last(before, last, row, scope, direct, next),
+            Some(measured) => self.inner_last(before, last, row, scope, direct, &mut |produced| {
+                if !matches!(produced, Produced::Flush) {
+                    measured.row(meter(last, Stage::Joined));
+                }
                 next(produced)
-            });
+            }),
         }
-        self.source(first, row, scope, false, &mut |produced| {
-            joined(&produced);
-            match produced {
-                Produced::Row(row) => self.inner(rest, row, scope, direct, next),
-                other => next(other),
-            }
+    }
+
+    /// The rows of a join, and of what comes last in it.
+    fn inner_last(
+        &self,
+        before: &[RowSource],
+        last: &RowSource,
+        row: &mut Vec<Value>,
+        scope: QueryScope,
+        direct: bool,
+        next: Next,
+    ) -> Result<ScanControl> {
+        if before.is_empty() {
+            return self.source(last, row, scope, direct, next);
+        }
+        if let Some(joining) = Joining::of(before, last, false) {
+            let mut before = |row: &mut Vec<Value>, next: Next| self.inner(before, row, scope, false, next);
+            return self.hash_join(&joining, row, scope, &mut before, next);
+        }
+        self.inner(before, row, scope, false, &mut |produced| match produced {
+            Produced::Row(row) => self.source(last, row, scope, direct, next),
+            other => next(other),
         })
     }
 
@@ -168,6 +183,19 @@ impl<'a> Exec<'a, '_> {
             }),
             None => Ok(true),
         };
+        if let Some(joining) = Joining::of(std::slice::from_ref(&**left), right, true) {
+            let mut before = |row: &mut Vec<Value>, next: Next| self.source(left, row, scope, false, next);
+            return self.hash_join(
+                &joining,
+                row,
+                scope,
+                &mut before,
+                &mut |produced| match produced {
+                    Produced::Row(row) if !passes(row)? => Ok(ScanControl::Next),
+                    other => next(other),
+                },
+            );
+        }
         self.source(left, row, scope, false, &mut |produced| {
             let row = match produced {
                 Produced::Row(row) => row,
@@ -212,9 +240,6 @@ impl<'a> Exec<'a, '_> {
         if scan.gate.is_some() && !self.passes(scan.gate.as_ref(), row, scope)? {
             return Ok(ScanControl::Next);
         }
-        if let Some(hash) = &scan.hash {
-            return self.probe(scan, hash, row, scope, next);
-        }
         self.read_table(scan, row, scope, direct && scan.late_filter.is_none(), next)
     }
 
@@ -237,7 +262,7 @@ impl<'a> Exec<'a, '_> {
                     scope,
                     direct,
                 };
-                reading.run(row, next)
+                reading.run(row, true, next)
             }
             Input::Virtual(def) => {
                 let mut more = ScanControl::Next;
@@ -275,7 +300,7 @@ impl<'a> Exec<'a, '_> {
     }
 
     /// The rows of a derived table; of a lateral one for the row so far.
-    fn derived_rows(
+    pub(super) fn derived_rows(
         &self,
         scan: &TableScan,
         (query, lateral): (usize, bool),
@@ -325,7 +350,7 @@ impl<'a> Exec<'a, '_> {
         }
     }
 
-    fn passes(&self, filter: Option<&Expr>, row: &[Value], scope: QueryScope) -> Result<bool> {
+    pub(super) fn passes(&self, filter: Option<&Expr>, row: &[Value], scope: QueryScope) -> Result<bool> {
         match filter {
             Some(filter) => {
                 let row = JoinedRow {
@@ -358,178 +383,4 @@ impl<'a> Exec<'a, '_> {
         }
         Ok(flow)
     }
-
-    // ----------------------------------------------------------------------------------------------- hashing
-
-    fn probe(
-        &self,
-        scan: &TableScan,
-        hash: &HashJoin,
-        row: &mut Vec<Value>,
-        scope: QueryScope,
-        next: Next,
-    ) -> Result<ScanControl> {
-        let table = self.hash_table(scan, hash, row.len(), scope)?;
-        let probe = JoinedRow {
-            values: row,
-            outer: scope.outer,
-        };
-        let ctx = EvalCtx {
-            row: &probe,
-            env: scope.env,
-        };
-        let Some(key) = key_of(&hash.probe, &hash.forms, &ctx)? else {
-            return Ok(ScanControl::Next);
-        };
-        let mut more = ScanControl::Next;
-        table.lookup(&key, &mut |values| {
-            for (column, value) in scan.needed.iter().zip(values) {
-                row[scan.base + column] = value.clone();
-            }
-            more = self.hand_on(scan, row, scope, next)?;
-            Ok(more != ScanControl::Stop)
-        })?;
-        Ok(match more {
-            ScanControl::Stop => ScanControl::Stop,
-            _ => ScanControl::Next,
-        })
-    }
-
-    fn hash_table(
-        &self,
-        scan: &TableScan,
-        hash: &HashJoin,
-        width: usize,
-        scope: QueryScope,
-    ) -> Result<Rc<KeyedRows<'a>>> {
-        let key: *const TableScan = scan;
-        if let Some(table) = self.hashes.borrow().get(&key) {
-            return Ok(Rc::clone(table));
-        }
-        let (room, shares, width_kept) = (self.room(), self.shares(), scan.needed.len());
-        let mut table = match hash.build.is_empty() {
-            true => KeyedRowsBuilder::keyless(room, shares, width_kept),
-            false => KeyedRowsBuilder::new(room, shares, width_kept),
-        };
-        let mut depends = false;
-        scan.filter.iter().for_each(|filter| {
-            depends |= filter.columns().iter().any(|slot| *slot >= crate::expr::OUTER);
-        });
-        let mut room = vec![Value::Null; width];
-        let late = scan.late_filter.is_some();
-        debug_assert!(!late || scan.hash.is_some());
-        let keep: Next = &mut |produced| {
-            let Produced::Row(row) = produced else {
-                return Ok(ScanControl::Next);
-            };
-            let built = JoinedRow {
-                values: row,
-                outer: scope.outer,
-            };
-            let ctx = EvalCtx {
-                row: &built,
-                env: scope.env,
-            };
-            if let Some(key) = key_of(&hash.build, &hash.forms, &ctx)? {
-                let values = scan.needed.iter().map(|c| row[scan.base + c].clone());
-                table.push(&key, values.collect())?;
-            }
-            Ok(ScanControl::Next)
-        };
-        match self.measured {
-            None => self.read_plain(scan, &mut room, scope, keep)?,
-            Some(measured) => {
-                let reads: Scan = &mut |next| self.read_plain(scan, &mut room, scope, next);
-                measured_scan(measured, scan, reads, keep)?
-            }
-        };
-        let table = Rc::new(table.finish()?);
-        // A table filtered by an outer row serves that row only, and so does one made of it.
-        depends |= match &scan.input {
-            Input::Derived { query, .. } => !self.queries[*query].outer.is_empty(),
-            Input::Json(plan) => plan.reads_outer_row(),
-            Input::Stored { .. } | Input::Virtual(_) => false,
-        };
-        if !depends {
-            self.hashes.borrow_mut().insert(key, Rc::clone(&table));
-        }
-        Ok(table)
-    }
-
-    /// The table's rows without the conditions that are tested after the join.
-    fn read_plain(
-        &self,
-        scan: &TableScan,
-        row: &mut Vec<Value>,
-        scope: QueryScope,
-        next: Next,
-    ) -> Result<ScanControl> {
-        match &scan.input {
-            Input::Stored { def, table } => {
-                let reading = TableReading {
-                    exec: self,
-                    scan,
-                    def,
-                    table,
-                    scope,
-                    direct: false,
-                };
-                reading.copied(row, false, next)
-            }
-            Input::Derived { query, lateral, .. } => {
-                self.derived_rows(scan, (*query, *lateral), row, scope)?
-                    .for_each(&mut |values| {
-                        self.plain(scan, values, row, scope, next)?;
-                        Ok(true)
-                    })?;
-                Ok(ScanControl::Next)
-            }
-            Input::Json(plan) => {
-                if let Some(document) = self.json_document(plan, row, scope)? {
-                    self.json_rows(plan, &document, scope.env, &mut |values| {
-                        self.plain(scan, values, row, scope, next)?;
-                        Ok(true)
-                    })?;
-                }
-                Ok(ScanControl::Next)
-            }
-            Input::Virtual(def) => {
-                information_schema::for_each_row(def, self.session, &mut |values| {
-                    self.plain(scan, values, row, scope, next)?;
-                    Ok(true)
-                })?;
-                Ok(ScanControl::Next)
-            }
-        }
-    }
-
-    /// A row that is in memory, without those conditions.
-    fn plain(
-        &self,
-        scan: &TableScan,
-        values: &[Value],
-        row: &mut Vec<Value>,
-        scope: QueryScope,
-        next: Next,
-    ) -> Result<()> {
-        self.note_read(scan);
-        row[scan.base..scan.base + values.len()].clone_from_slice(values);
-        if self.passes(scan.filter.as_ref(), row, scope)? {
-            next(Produced::Row(row))?;
-        }
-        Ok(())
-    }
-}
-
-/// The keys of some expressions; `None` if one is NULL, which equals nothing.
-fn key_of(exprs: &[Expr], forms: &[KeyForm], ctx: &EvalCtx) -> Result<Option<Vec<u8>>> {
-    let mut key = Vec::with_capacity(16);
-    for (expr, form) in exprs.iter().zip(forms) {
-        let value = expr.eval(ctx)?;
-        if value.is_null() {
-            return Ok(None);
-        }
-        form.push(&value, &mut key)?;
-    }
-    Ok(Some(key))
 }

@@ -17,7 +17,7 @@ use super::json_table::EXPECTED_ROWS;
 use super::order::{Direction, OrderWish, choose_in_order};
 use super::spread::Spread;
 use super::walk::has_subquery;
-use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan, prices};
+use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, Side, TableScan, prices};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, Node, OUTER, build};
 use crate::parse::ast::{BlockAdvice, Denied};
@@ -702,6 +702,8 @@ impl Joiner<'_, '_> {
             build: Vec::new(),
             probe: Vec::new(),
             forms: Vec::new(),
+            side: Side::Table,
+            keeps_order: false,
         };
         let (own, joint): (Vec<&Condition>, Vec<&Condition>) = rest
             .iter()

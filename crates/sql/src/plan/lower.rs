@@ -136,10 +136,11 @@ impl<'a> Planner<'a> {
         if let Some(trace) = &self.trace {
             trace.optimized();
         }
-        let joined = joined?;
+        let mut joined = joined?;
         self.check_join_size(&joined.source)?;
         let ordered = joined.ordered && !(wish.is_none() && ends.is_empty());
         if ordered {
+            joined.source.keep_order();
             block.rows_are_ordered();
         }
         // A pass that sorts keeps its rows; any other may hand out many at once, which needs room for them.

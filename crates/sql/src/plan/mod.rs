@@ -290,6 +290,23 @@ impl RowSource {
             RowSource::Left(join) => join.left.is_never(),
         }
     }
+
+    /// Has joins hand on their rows in the order of their first table's.
+    fn keep_order(&mut self) {
+        self.each_hash_join(&mut |hash| (hash.side, hash.keeps_order) = (Side::Table, true));
+    }
+
+    pub(crate) fn each_hash_join(&mut self, f: &mut dyn FnMut(&mut HashJoin)) {
+        match self {
+            RowSource::One => {}
+            RowSource::Table(scan) => scan.hash.iter_mut().for_each(f),
+            RowSource::Inner(list) => list.iter_mut().for_each(|source| source.each_hash_join(f)),
+            RowSource::Left(join) => {
+                join.left.each_hash_join(f);
+                join.right.each_hash_join(f);
+            }
+        }
+    }
 }
 
 pub enum Input {
@@ -325,15 +342,29 @@ impl Input {
     }
 }
 
-/// The table's rows are read once into a hash table on `build`, and met by `probe` of the row so far. Without keys it
-/// is just a copy that is read again and again.
+/// A table met by hashing: the rows of one side are kept by key, those of the other looked up. Without keys all rows are, for each.
 pub struct HashJoin {
+    /// Over the table.
     pub build: Vec<Expr>,
+    /// Over the rows before it in the join.
     pub probe: Vec<Expr>,
     /// In which form the two of each pair are looked up.
     pub forms: Vec<KeyForm>,
     /// How many rows the table is expected to have.
     pub rows: f64,
+    pub side: Side,
+    /// The joined rows are to be in the order of the rows before the table.
+    pub keeps_order: bool,
+}
+
+/// The side of a hash join that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The table's rows: those before it are looked up as they come.
+    Table,
+    /// The rows before the table, which is read once, when they have all come.
+    #[allow(dead_code, reason = "the planner does not choose it")]
+    Before,
 }
 
 /// Makes plans for one statement.

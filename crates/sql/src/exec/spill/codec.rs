@@ -13,6 +13,7 @@
 use super::heap_bytes;
 use crate::error::memory::{RESERVED_FROM, reserve_memory};
 use crate::error::{Result, SqlError};
+use crate::expr::Row;
 use crate::types::{Date, DateTime, Decimal, Time, Val, Value};
 use std::borrow::Cow;
 use tidemark_engine::Spool;
@@ -145,53 +146,89 @@ impl<'b> Rest<'b> {
         Ok(Cow::Owned(text.to_vec()))
     }
 
-    /// Appends the next value to a row. Each kind is put in its place there, for a value that is handed on is copied at each hand.
+    /// Appends the next value to a row.
     #[inline]
     fn value(&mut self, row: &mut Vec<Value>) -> Result<()> {
+        row.push(Val::Null);
+        match row.last_mut() {
+            Some(place) => self.read(place),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads the next value. Each kind is put in its place there, for a value that is handed on is copied at each hand.
+    #[inline]
+    fn read(&mut self, to: &mut Value) -> Result<()> {
         match self.u8()? {
-            kind::NULL => row.push(Val::Null),
-            kind::INT => row.push(Val::Int(self.u64()? as i64)),
-            kind::SMALL_INT => row.push(Val::Int(i64::from(i32::from_le_bytes(self.array()?)))),
-            kind::UINT => row.push(Val::UInt(self.u64()?)),
-            kind::FLOAT => row.push(Val::Float(f32::from_le_bytes(self.array()?))),
-            kind::DOUBLE => row.push(Val::Double(f64::from_le_bytes(self.array()?))),
+            kind::NULL => *to = Val::Null,
+            kind::INT => *to = Val::Int(self.u64()? as i64),
+            kind::SMALL_INT => *to = Val::Int(i64::from(i32::from_le_bytes(self.array()?))),
+            kind::UINT => *to = Val::UInt(self.u64()?),
+            kind::FLOAT => *to = Val::Float(f32::from_le_bytes(self.array()?)),
+            kind::DOUBLE => *to = Val::Double(f64::from_le_bytes(self.array()?)),
             kind::DECIMAL => {
                 let scale = self.u8()?;
-                row.push(Val::Decimal(Decimal::new(
-                    i128::from_le_bytes(self.array()?),
-                    scale,
-                )))
+                *to = Val::Decimal(Decimal::new(i128::from_le_bytes(self.array()?), scale))
             }
             kind::SMALL_DECIMAL => {
                 let scale = self.u8()?;
-                row.push(Val::Decimal(Decimal::new(i128::from(self.u64()? as i64), scale)))
+                *to = Val::Decimal(Decimal::new(i128::from(self.u64()? as i64), scale))
             }
             kind::BIG_DECIMAL => {
                 let digits = std::str::from_utf8(self.text()?).map_err(|_| damaged())?;
-                row.push(Val::Decimal(Decimal::parse(digits).ok_or_else(damaged)?))
+                *to = Val::Decimal(Decimal::parse(digits).ok_or_else(damaged)?)
             }
-            kind::TEXT => row.push(Val::Str(self.owned_text()?)),
-            kind::JSON => row.push(Val::Json(self.owned_text()?)),
-            kind::DATE => row.push(Val::Date(Date::unpack(self.u64()?))),
+            kind::TEXT => match to {
+                // A text is put where one was.
+                Val::Str(Cow::Owned(old)) => {
+                    let text = self.text()?;
+                    let _room = reserve_memory(text.len())?;
+                    old.clear();
+                    old.extend_from_slice(text);
+                }
+                _ => *to = Val::Str(self.owned_text()?),
+            },
+            kind::JSON => *to = Val::Json(self.owned_text()?),
+            kind::DATE => *to = Val::Date(Date::unpack(self.u64()?)),
             kind::TIME => {
                 let micros = self.u64()? as i64;
                 let fsp = self.u8()?;
-                row.push(Val::Time(Time { micros, fsp }));
+                *to = Val::Time(Time { micros, fsp });
             }
             kind::DATE_TIME => {
                 let packed = self.u64()?;
                 let moment = DateTime::unpack(packed, self.u8()?);
                 let repeated = u16::from_le_bytes([self.u8()?, self.u8()?]);
-                row.push(Val::DateTime(DateTime { repeated, ..moment }))
+                *to = Val::DateTime(DateTime { repeated, ..moment })
             }
             kind::MEMBER => {
                 let number = self.u64()?;
-                row.push(Val::Member(number, self.owned_text()?))
+                *to = Val::Member(number, self.owned_text()?)
             }
             _ => return Err(damaged()),
         }
         Ok(())
     }
+}
+
+/// Appends the values that are in some slots of a row.
+pub fn encode_at(row: &dyn Row, slots: &[usize], out: &mut Vec<u8>) -> Result<()> {
+    for slot in slots {
+        let value = row.column(*slot);
+        let _room = reserve_memory(heap_bytes(&value))?;
+        encode_value(&value, out);
+    }
+    Ok(())
+}
+
+/// Reads a row into some slots of another.
+#[inline]
+pub fn decode_at(bytes: &[u8], row: &mut [Value], slots: &[usize]) -> Result<()> {
+    let mut rest = Rest(bytes);
+    for slot in slots {
+        rest.read(row.get_mut(*slot).ok_or_else(damaged)?)?;
+    }
+    Ok(())
 }
 
 /// Reads a row, in place of what `row` held.

@@ -12,7 +12,8 @@
 //!                                   that are not in memory go out by the key's hash, and each part is done by itself
 //!                                   once the input has ended
 //!  [`KeySet`]     tmp_table_size    a recursive DISTINCT: keys go out sorted, and are searched there
-//!  [`SortedRun`]  join_buffer_size  a hash join's table, IN's values: sorted by key, found by bisection
+//!  [`KeyedRows`]  join_buffer_size  a hash join's table, IN's values: partitions by the key's hash go out, and are joined with
+//!                                   those of the other side ([`Probing`]), or sorted by key and found by bisection
 //! ```
 //!
 //! Shares are estimates of what the rows themselves take. The statement's budget (`error::memory`) holds over all of it.
@@ -23,23 +24,29 @@
 mod codec;
 mod counted;
 mod distinct;
+mod hashed_rows;
 mod key_set;
 mod keyed_rows;
 mod merge;
 mod partitions;
+mod probing;
 mod row_buffer;
 mod rows;
 mod run;
+mod seeds;
 mod sorter;
 
 pub use counted::Counted;
 pub use distinct::{Distinct, Novelty};
+pub use hashed_rows::{HashedRows, Key};
 pub use key_set::KeySet;
-pub use keyed_rows::{KeyedRows, KeyedRowsBuilder};
+pub use keyed_rows::KeyedRows;
 pub use partitions::Partitions;
+pub use probing::{Met, Preserved, Probing, Sides, Taken};
 pub use row_buffer::{Place, RowBuffer};
 pub use rows::KeptRows;
 pub use run::SortedRun;
+pub use seeds::Seeds;
 pub use sorter::Sorter;
 
 use crate::context::{Counter, Process, SessionState};

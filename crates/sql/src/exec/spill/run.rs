@@ -8,9 +8,8 @@
 //! A look-up bisects the index and reads records from the last block that begins before the key. One key in
 //! [`BLOCK_LEN`] bytes is in memory, which is a hundredth of what was put aside.
 
-use super::codec::{Reader, append_encoded, decode};
+use super::codec::{Reader, append_encoded};
 use crate::error::Result;
-use crate::types::Value;
 use tidemark_engine::Spool;
 
 /// A key is kept for the first record in each so many bytes.
@@ -41,8 +40,8 @@ impl SortedRun {
         append_encoded(&mut self.spool, key, row)
     }
 
-    /// Hands the rows that have the key to `f`, in the order in which they were sorted in, until it wants no more.
-    pub fn lookup(&self, key: &[u8], f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()> {
+    /// Hands the rows that have the key to `f`, encoded, in the order in which they were sorted in, until it wants no more.
+    pub fn lookup(&self, key: &[u8], f: &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<()> {
         // Rows of one key may begin at the end of the block before the first that begins with it.
         let after = self.index.partition_point(|(first, _)| first.as_ref() < key);
         let (_, from) = match self.index.get(after.saturating_sub(1)) {
@@ -50,14 +49,12 @@ impl SortedRun {
             None => return Ok(()),
         };
         let mut reader = Reader::new(*from, self.spool.len());
-        let mut row = Vec::new();
         while reader.advance(&self.spool)? {
             match reader.key().cmp(key) {
                 std::cmp::Ordering::Less => {}
                 std::cmp::Ordering::Greater => break,
                 std::cmp::Ordering::Equal => {
-                    decode(reader.row(), &mut row)?;
-                    if !f(&row)? {
+                    if !f(reader.row())? {
                         break;
                     }
                 }

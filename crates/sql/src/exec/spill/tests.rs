@@ -1,6 +1,7 @@
 //! Rows put aside come back as they were, in the order that was asked for, whatever fits in memory.
 
 use super::*;
+use crate::exec::rows::JoinedRow;
 use crate::types::{Date, DateTime, Decimal, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use tidemark_engine::{Config, disk};
@@ -106,7 +107,9 @@ fn a_sorted_run_finds_each_key_with_all_its_rows() {
                 .filter(|at| numbers[*at as usize] == n)
                 .collect();
             let mut found = Vec::new();
-            run.lookup(&key(n), &mut |row| {
+            let mut row = Vec::new();
+            run.lookup(&key(n), &mut |encoded| {
+                codec::decode(encoded, &mut row)?;
                 assert_eq!(row[0], Value::UInt(n));
                 found.extend(match row[1] {
                     Value::UInt(at) => Some(at),
@@ -131,20 +134,28 @@ fn keyed_rows_are_found_alike_in_memory_and_past_it() {
         table: 0,
     };
     let found = |join| {
-        let mut builder = KeyedRowsBuilder::new(place.room(), shares(join), 1);
+        let mut rows = KeyedRows::new(place.room(), shares(join), 1);
+        let mut set = KeyedRows::new(place.room(), shares(join), 0);
         for (at, n) in numbers.iter().enumerate() {
-            builder.push(&key(*n), vec![Value::UInt(at as u64)]).unwrap();
+            let key = key(*n);
+            rows.push(Key::of(&key), &slots(&[Value::UInt(at as u64)]), &[0])
+                .unwrap();
+            rows.shrink().unwrap();
+            set.insert(Key::of(&key)).unwrap();
         }
-        let rows = builder.finish().unwrap();
-        assert_eq!(matches!(rows, KeyedRows::Hash(..)), join > 1 << 30);
+        assert_eq!(rows.is_spilled(), join < 1 << 30);
+        assert_eq!(rows.len(), numbers.len());
         let look = |n| {
-            let mut found = Vec::new();
-            let mut take = |row: &[Value]| {
+            let (mut found, mut row) = (Vec::new(), vec![Value::Null]);
+            let key = key(n);
+            let mut take = |row: &mut Vec<Value>, _| {
                 found.push(row[0].clone());
                 Ok(true)
             };
-            rows.lookup(&key(n), &mut take).unwrap();
-            assert_eq!(rows.contains(&key(n)).unwrap(), !found.is_empty());
+            rows.lookup(Key::of(&key), (&mut row, &[0]), &mut take).unwrap();
+            for table in [&rows, &set] {
+                assert_eq!(table.contains(Key::of(&key)).unwrap(), !found.is_empty());
+            }
             found
         };
         (0..800).map(look).collect::<Vec<_>>()
@@ -153,6 +164,191 @@ fn keyed_rows_are_found_alike_in_memory_and_past_it() {
     assert_eq!(in_memory.iter().map(Vec::len).sum::<usize>(), numbers.len());
     assert_eq!(found(20_000), in_memory);
     assert_eq!(found(0), in_memory);
+}
+
+fn slots(values: &[Value]) -> JoinedRow<'_> {
+    JoinedRow { values, outer: None }
+}
+
+/// A key of one integer.
+fn integer(n: u64) -> Key<'static> {
+    Key::Integer {
+        bits: n,
+        is_negative: false,
+    }
+}
+
+/// Joins rows of two sides, each `(key, number)`, as a join does that keeps the first side. A pair passes if its numbers differ by
+/// what is not divisible by three. Returns the joined rows; `None` where a side has NULLs.
+fn joined(
+    place: &World,
+    (first, second): (&[u64], &[u64]),
+    join: usize,
+    preserved: Preserved,
+    at_once: bool,
+) -> Vec<(Option<u64>, Option<u64>)> {
+    let shares = Shares {
+        sort: 10_000,
+        join,
+        table: 0,
+    };
+    let text = |n: usize| Value::string(format!("a text that takes some room {n}"));
+    let mut table = KeyedRows::new(place.room(), shares, 2);
+    for (at, n) in first.iter().enumerate() {
+        let row = [Value::Null, text(at), Value::UInt(at as u64)];
+        table.push(integer(*n), &slots(&row), &[2, 1]).unwrap();
+        table.shrink().unwrap();
+    }
+    let sides = Sides {
+        first: &[2, 1],
+        second: &[0, 3],
+        preserved,
+    };
+    let mut found = Vec::new();
+    let mut take = |row: &mut Vec<Value>, met| {
+        let number = |slot: usize| match row[slot] {
+            Value::UInt(n) => Some(n),
+            Value::Null => None,
+            ref other => panic!("{other:?}"),
+        };
+        let (first, second) = (number(2), number(0));
+        let passed = match met {
+            Met::Both => first.unwrap().abs_diff(second.unwrap()) % 3 != 0,
+            Met::Alone => true,
+        };
+        if passed {
+            for (number, slot) in [(first, 1), (second, 3)] {
+                let expected = number.map_or(Value::Null, |n| text(n as usize));
+                assert_eq!(row[slot], expected);
+            }
+            found.push((first, second));
+        }
+        Ok(Taken { passed, more: true })
+    };
+    let mut row = vec![Value::Null; 4];
+    let mut probing = Probing::new(std::rc::Rc::new(table), sides, at_once);
+    for (at, n) in second.iter().enumerate() {
+        (row[0], row[3]) = (Value::UInt(at as u64), text(at));
+        let key = (n % 1000 != 999).then(|| integer(*n));
+        assert!(probing.probe(key, &mut row, &mut take).unwrap());
+    }
+    assert!(probing.finish(&mut row, &mut take).unwrap());
+    found
+}
+
+#[test]
+fn a_join_gives_the_same_rows_whatever_fits() {
+    let place = World::new();
+    let skewed: Vec<u64> = numbers(3000, 900)
+        .into_iter()
+        .map(|n| if n < 600 { 7 } else { n })
+        .collect();
+    let wide = numbers(40_000, 1 << 40);
+    let few = |of: &[u64]| of.iter().step_by(31).copied().collect::<Vec<_>>();
+    let inputs: [(Vec<u64>, Vec<u64>); 6] = [
+        (numbers(6000, 2500), numbers(4000, 3000)),
+        // Most of a side has one key, which no hash divides; of the other a few rows.
+        (skewed.clone(), few(&skewed)),
+        (few(&skewed), skewed.clone()),
+        // Parted twice.
+        (wide.clone(), few(&wide)),
+        (numbers(500, 10), Vec::new()),
+        (Vec::new(), numbers(500, 10)),
+    ];
+    for (n, (first, second)) in inputs.iter().enumerate() {
+        for preserved in [Preserved::Neither, Preserved::First, Preserved::Second] {
+            let run = |join, at_once| joined(&place, (first, second), join, preserved, at_once);
+            let mut expected = model(first, second, preserved);
+            expected.sort();
+            for join in [usize::MAX, 200_000, 5000, 0] {
+                let mut found = run(join, false);
+                found.sort();
+                assert!(
+                    found == expected,
+                    "{n}, {preserved:?}, {join}: {} of {}",
+                    found.len(),
+                    expected.len()
+                );
+            }
+            if preserved != Preserved::First {
+                // In the order of the second side.
+                assert!(run(5000, true) == run(usize::MAX, true), "{n}, {preserved:?}");
+            }
+        }
+    }
+    assert_eq!(place.engine.status().spool_pages, 0);
+}
+
+fn model(first: &[u64], second: &[u64], preserved: Preserved) -> Vec<(Option<u64>, Option<u64>)> {
+    let mut by_key: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for (at, n) in first.iter().enumerate() {
+        by_key.entry(*n).or_default().push(at as u64);
+    }
+    let mut met = vec![false; first.len()];
+    let mut rows = Vec::new();
+    for (at, n) in (0u64..).zip(second) {
+        let before = rows.len();
+        for one in by_key.get(n).filter(|_| n % 1000 != 999).into_iter().flatten() {
+            if one.abs_diff(at) % 3 != 0 {
+                rows.push((Some(*one), Some(at)));
+                met[*one as usize] = true;
+            }
+        }
+        if rows.len() == before && preserved == Preserved::Second {
+            rows.push((None, Some(at)));
+        }
+    }
+    if preserved == Preserved::First {
+        let alone = (0u64..).zip(met).filter(|(_, met)| !met);
+        rows.extend(alone.map(|(at, _)| (Some(at), None)));
+    }
+    rows
+}
+
+#[test]
+fn a_killed_join_stops_wherever_it_is() {
+    let shares = Shares {
+        sort: 10_000,
+        join: 5000,
+        table: 0,
+    };
+    let sides = Sides {
+        first: &[0],
+        second: &[1],
+        preserved: Preserved::Neither,
+    };
+    for distinct in [1, 5000] {
+        let place = World::new();
+        place.process.begin("Query", b"SELECT 1", None);
+        let mut table = KeyedRows::new(place.room(), shares, 1);
+        let mut row = vec![Value::UInt(1); 2];
+        for n in 0..5000 {
+            table.push(integer(n % distinct), &slots(&row), &[0]).unwrap();
+            table.shrink().unwrap();
+        }
+        let mut probing = Probing::new(std::rc::Rc::new(table), sides, false);
+        let mut pairs = 0;
+        let mut take = |_: &mut Vec<Value>, _| {
+            pairs += 1;
+            if pairs == 300 {
+                place.process.kill(true);
+            }
+            Ok(Taken {
+                passed: true,
+                more: true,
+            })
+        };
+        (0..5000).for_each(|n| {
+            assert!(
+                probing
+                    .probe(Some(integer(n % distinct)), &mut row, &mut take)
+                    .unwrap()
+            )
+        });
+        let error = probing.finish(&mut row, &mut take).unwrap_err();
+        assert_eq!(error.code, crate::error::er::QUERY_INTERRUPTED);
+        assert!(pairs <= 300 + 2 * CHECK_EVERY, "{pairs}");
+    }
 }
 
 #[test]

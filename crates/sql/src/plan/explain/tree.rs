@@ -11,7 +11,7 @@ use crate::plan::access::AccessPath;
 use crate::plan::index_bounds::{IndexBounds, KeyValue};
 use crate::plan::window::WindowCall;
 use crate::plan::{
-    HashJoin, Input, LeftJoin, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan, prices,
+    HashJoin, Input, LeftJoin, QueryBody, QueryPlan, RowSource, SelectPlan, Side, TableScan, prices,
 };
 use crate::types::json::Json;
 
@@ -313,7 +313,7 @@ impl<'q> Tree<'q> {
         }
     }
 
-    /// One join: `right` is read for each row of `left`, or met in a hash table.
+    /// One join: `right` is read for each row of `left`, or one of them met in a hash table of the other.
     fn join(&mut self, kind: &'static str, left: Operator, right: &RowSource, names: &Names) -> Operator {
         let rows = meter(right, Stage::Joined);
         let join_type = text(&format!("{} join", kind.to_lowercase()));
@@ -323,13 +323,16 @@ impl<'q> Tree<'q> {
             let on = looked_up_by(hash, names);
             let build = self.table(scan, names, false);
             let estimate = joined(left.estimate, build.estimate, scan.rows_out.max(ROWS_SHOWN_MIN));
-            let table = Operator::new("hash", "Hash").over(build);
+            let (kept, looked_up) = match hash.side {
+                Side::Table => (build, left),
+                Side::Before => (left, build),
+            };
             let mut join = Operator::new("join", format!("{kind} hash join {on}"))
                 .with("join_type", join_type)
                 .with("join_algorithm", text("hash"))
                 .estimated(estimate)
-                .over(left)
-                .over(table);
+                .over(looked_up)
+                .over(Operator::new("hash", "Hash").over(kept));
             if let Some(late) = &scan.late_filter {
                 join = self.filter(late, names, join, estimate);
             }

@@ -12,7 +12,7 @@
 use super::output::Output;
 use super::rows::{GroupRow, JoinedRow};
 use super::select::End;
-use super::spill::{Distinct, Novelty, Partitions, Room, row_bytes};
+use super::spill::{Distinct, HashedRows, Key, Novelty, Partitions, Room, Seeds, row_bytes};
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::Result;
 use crate::expr::{Accumulator, Aggregate, Env, EvalCtx, Expr, Inputs, Merging, Row};
@@ -20,7 +20,6 @@ use crate::plan::rollup::RollupPlan;
 use crate::plan::{GroupPlan, SelectPlan};
 use crate::types::sort::sort_key;
 use crate::types::{Val, Value};
-use std::collections::HashMap;
 
 /// About what a group takes beside its key and values.
 const ENTRY_BYTES: usize = 128;
@@ -33,7 +32,8 @@ pub(super) struct Groups<'g, 'a> {
     keys: &'g [Expr],
     /// Rows come with equal keys together.
     sorted: bool,
-    by_key: HashMap<Box<[u8]>, usize>,
+    /// Numbers the groups by their keys.
+    by_key: HashedRows,
     /// Those that rows are taken into, or the room of the one in hand.
     groups: Vec<Group>,
     /// Some group has a row.
@@ -161,7 +161,7 @@ impl<'g, 'a> Groups<'g, 'a> {
             plan,
             keys: &plan.keys,
             sorted: plan.sorted,
-            by_key: HashMap::new(),
+            by_key: HashedRows::new(Seeds::new()),
             groups: Vec::new(),
             begun: false,
             key: Vec::new(),
@@ -269,8 +269,8 @@ impl<'g, 'a> Groups<'g, 'a> {
     /// would be the first of its group and there is no more room.
     pub fn take_in_memory(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<bool> {
         self.read_key(ctx)?;
-        let at = match self.by_key.get(self.key.as_slice()) {
-            Some(at) => *at,
+        let at = match self.by_key.number(Key::of(&self.key)) {
+            Some(at) => at,
             None if self.is_full() => return Ok(false),
             None => self.add(row)?,
         };
@@ -285,7 +285,7 @@ impl<'g, 'a> Groups<'g, 'a> {
 
     /// The groups in memory, in the order in which they came; none are left.
     pub fn take_out(&mut self) -> Vec<Group> {
-        self.by_key.clear();
+        self.by_key = HashedRows::new(Seeds::new());
         (self.begun, self.bytes) = (false, 0);
         std::mem::take(&mut self.groups)
     }
@@ -301,8 +301,8 @@ impl<'g, 'a> Groups<'g, 'a> {
 
     /// Takes a row in whose key was worked out.
     fn take_by_key(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<()> {
-        let at = match self.by_key.get(self.key.as_slice()) {
-            Some(at) => *at,
+        let at = match self.by_key.number(Key::of(&self.key)) {
+            Some(at) => at,
             None => {
                 if self.later.is_none() && self.is_full() {
                     self.later = Partitions::new(self.room, self.level);
@@ -319,7 +319,7 @@ impl<'g, 'a> Groups<'g, 'a> {
     }
 
     fn is_full(&self) -> bool {
-        self.bytes > self.room.allows(self.share)
+        self.bytes > self.room.allows(self.share) || !self.by_key.has_place()
     }
 
     /// Adds the group of the row's key; returns where it is.
@@ -331,7 +331,7 @@ impl<'g, 'a> Groups<'g, 'a> {
         self.bytes += group.bytes() + self.key.len();
         let at = self.groups.len();
         self.groups.push(group);
-        self.by_key.insert(self.key.as_slice().into(), at);
+        self.by_key.insert(Key::of(&self.key))?;
         Ok(at)
     }
 
@@ -409,7 +409,7 @@ impl<'g, 'a> Groups<'g, 'a> {
                 ScanControl::Next => {}
             }
         }
-        (self.groups, self.by_key) = (Vec::new(), HashMap::new());
+        (self.groups, self.by_key) = (Vec::new(), HashedRows::new(Seeds::new()));
         let later = self.later.take();
         let mut row = vec![Value::Null; self.select.width];
         for mut part in later.into_iter().flat_map(Partitions::into_parts) {

@@ -3,14 +3,11 @@
 //! The keys that come first are kept in memory, as many as their share has room for. Rows of others are put aside by the
 //! hash of the key, and each part is done by itself once the input has ended.
 
+use super::hashed_rows::{HashedRows, Key};
+use super::seeds::Seeds;
 use super::{Partitions, Room};
 use crate::error::Result;
-use crate::error::memory::reserve_memory;
 use crate::types::Value;
-use std::collections::HashSet;
-
-/// About what an entry of a set takes beside its key.
-const ENTRY_BYTES: usize = 32;
 
 /// What is known of a row's key.
 pub enum Novelty {
@@ -26,8 +23,7 @@ pub enum Novelty {
 pub struct Distinct<'a> {
     room: Room<'a>,
     share: usize,
-    keys: HashSet<Box<[u8]>>,
-    bytes: usize,
+    keys: HashedRows,
     level: u32,
     later: Option<Partitions<'a>>,
 }
@@ -42,8 +38,7 @@ impl<'a> Distinct<'a> {
         Distinct {
             room,
             share,
-            keys: HashSet::new(),
-            bytes: 0,
+            keys: HashedRows::new(Seeds::new()),
             level,
             later: None,
         }
@@ -51,19 +46,19 @@ impl<'a> Distinct<'a> {
 
     /// Takes a key in.
     pub fn look(&mut self, key: &[u8]) -> Result<Novelty> {
+        let key = Key::of(key);
         if self.keys.contains(key) {
             return Ok(Novelty::Known);
         }
-        if self.later.is_none() && self.bytes > self.room.allows(self.share) {
+        let is_full = || self.keys.bytes() > self.room.allows(self.share) || !self.keys.has_place();
+        if self.later.is_none() && is_full() {
             self.later = Partitions::new(self.room, self.level);
         }
         if self.later.is_some() {
             return Ok(Novelty::Later);
         }
         self.room.check_at(self.keys.len())?;
-        let _room = reserve_memory(key.len())?;
-        self.bytes += ENTRY_BYTES + key.len();
-        self.keys.insert(key.into());
+        self.keys.insert(key)?;
         Ok(Novelty::New)
     }
 

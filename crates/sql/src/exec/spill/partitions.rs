@@ -5,10 +5,10 @@
 
 use super::Room;
 use super::codec::{Reader, append, decode};
+use super::seeds::Seeds;
 use crate::error::Result;
 use crate::error::memory::reserve_memory;
 use crate::types::Value;
-use std::hash::{DefaultHasher, Hasher};
 use tidemark_engine::Spool;
 
 /// How many parts there are.
@@ -22,6 +22,7 @@ pub struct Partitions<'a> {
     room: Room<'a>,
     /// How often these rows have been parted before.
     level: u32,
+    seeds: Seeds,
     parts: Vec<Option<Spool>>,
     buffer: Vec<u8>,
     rows: usize,
@@ -33,6 +34,7 @@ impl<'a> Partitions<'a> {
         (level < LEVELS_MAX).then(|| Partitions {
             room,
             level,
+            seeds: Seeds::new(),
             parts: (0..PARTS).map(|_| None).collect(),
             buffer: Vec::new(),
             rows: 0,
@@ -43,10 +45,7 @@ impl<'a> Partitions<'a> {
     pub fn push(&mut self, key: &[u8], row: &[Value]) -> Result<()> {
         self.room.check_at(self.rows)?;
         self.rows += 1;
-        let mut hasher = DefaultHasher::new();
-        hasher.write_u32(self.level);
-        hasher.write(key);
-        let part = &mut self.parts[hasher.finish() as usize % PARTS];
+        let part = &mut self.parts[self.seeds.of_bytes(key) as usize % PARTS];
         let first = self.rows == 1 && self.level == 0;
         let spool = part.get_or_insert_with(|| match first {
             true => self.room.spool_of_table(),

@@ -14,7 +14,7 @@ use super::spill::{Distinct, Novelty, Sorter};
 use super::{Exec, ScanControl, Telling};
 use crate::context::{Counter, SessionState};
 use crate::error::{Result, SqlError};
-use crate::expr::{EvalCtx, Expr};
+use crate::expr::{EvalCtx, Expr, Node};
 use crate::plan::QueryPlan;
 use crate::plan::explain::measured::{Measured, Stage, meter};
 use crate::plan::trace::run::Temporary;
@@ -121,6 +121,14 @@ impl<'t, 'a> Tail<'t, 'a> {
                 true => output_key(exprs, ctx, sorter.key())?,
                 false => order_key(self.plan, ctx, sorter.key())?,
             }
+            if sorter.is_behind() {
+                // What is worked out may set a variable, or fail.
+                for expr in exprs.iter().filter(|expr| !matches!(expr.node, Node::Column(_))) {
+                    expr.eval(ctx)?;
+                }
+                sorter.pass_over()?;
+                return Ok(ScanControl::Next);
+            }
             sorter.push(exprs.iter().map(|e| e.eval(ctx)))?;
             return Ok(ScanControl::Next);
         }
@@ -194,6 +202,10 @@ impl<'t, 'a> Tail<'t, 'a> {
             match sorter.is_distinct() {
                 true => append_key(row, types, sorter.key())?,
                 false => order_key(self.plan, &ctx, sorter.key())?,
+            }
+            if sorter.is_behind() {
+                sorter.pass_over()?;
+                return Ok(ScanControl::Next);
             }
             sorter.push(row.iter().map(|value| Ok(value.borrowed())))?;
             return Ok(ScanControl::Next);

@@ -71,6 +71,8 @@ pub struct Sorter<'a> {
     entries: Vec<Entry>,
     /// The number of rows at which those not wanted are dropped.
     drop_at: usize,
+    /// The greatest key of those that were left the last time, if as many as are wanted were: no row of it or behind it is wanted any more.
+    last_wanted: Option<Vec<u8>>,
     runs: Runs,
     /// Rows that were pushed.
     rows: u64,
@@ -91,6 +93,7 @@ impl<'a> Sorter<'a> {
             records: Vec::new(),
             entries: Vec::new(),
             drop_at: 0,
+            last_wanted: None,
             runs: Runs::default(),
             rows: 0,
             peak: 0,
@@ -116,6 +119,19 @@ impl<'a> Sorter<'a> {
     /// The key of the next row, to be appended to.
     pub fn key(&mut self) -> &mut Vec<u8> {
         &mut self.key
+    }
+
+    /// Whether the row whose key has been appended is not wanted, since there are enough before it.
+    #[inline]
+    pub fn is_behind(&self) -> bool {
+        self.last_wanted.as_ref().is_some_and(|last| self.key >= *last)
+    }
+
+    /// Passes over such a row.
+    pub fn pass_over(&mut self) -> Result<()> {
+        self.key.clear();
+        self.rows += 1;
+        self.room.check_at(self.rows as usize)
     }
 
     /// Adds a row, whose key has been appended.
@@ -215,6 +231,11 @@ impl<'a> Sorter<'a> {
         }
         self.records = kept;
         self.drop_at = self.next_drop();
+        if self.entries.len() == self.wanted
+            && let Some(last) = self.entries.last()
+        {
+            self.last_wanted = Some(parts(&self.records[last.at..]).0.to_vec());
+        }
     }
 
     /// Sorts, and hands out the rows until `f` wants no more. Returns how many there were, or were handed out.

@@ -95,6 +95,39 @@ fn sorted_rows_come_in_order_of_key_then_of_arrival() {
 }
 
 #[test]
+fn rows_behind_the_last_one_wanted_are_passed_over() {
+    let place = World::new();
+    let numbers = numbers(30_000, 3000);
+    let mut model: Vec<(u64, u64)> = numbers.iter().copied().zip(0..).collect();
+    model.sort();
+    for share in [usize::MAX, 4000] {
+        let mut sorter = Sorter::new(place.room(), share, 2, false, 30);
+        let mut passed_over = 0;
+        for (arrival, n) in numbers.iter().enumerate() {
+            sorter.key().extend_from_slice(&key(*n));
+            if sorter.is_behind() {
+                passed_over += 1;
+                sorter.pass_over().unwrap();
+                continue;
+            }
+            let row = [Value::from(*n), Value::from(arrival as u64)];
+            sorter.push(row.into_iter().map(Ok)).unwrap();
+        }
+        let mut rows = Vec::new();
+        let found = sorter.finish(|row| {
+            rows.extend(match row {
+                &[Value::UInt(n), Value::UInt(arrival)] => Some((n, arrival)),
+                _ => None,
+            });
+            Ok(true)
+        });
+        assert_eq!(found.unwrap(), 30);
+        assert_eq!(rows, model[..30], "{share}");
+        assert!(share < usize::MAX || passed_over > 20_000, "{passed_over}");
+    }
+}
+
+#[test]
 fn a_sorted_run_finds_each_key_with_all_its_rows() {
     let place = World::new();
     let numbers = numbers(20_000, 900);

@@ -3,7 +3,7 @@
 use super::join::UNKNOWN_ROWS;
 use super::prices;
 use super::walk::has_subquery;
-use super::{Input, Planner, QueryBody, QueryPlan, RowSource, TableScan};
+use super::{Input, Planner, QueryBody, QueryPlan, RowSource, Side, TableScan};
 use crate::expr::{Expr, Node};
 use crate::types::SqlType;
 
@@ -107,8 +107,12 @@ impl Planner<'_> {
         // What is hashed is read once.
         let (once, each) = match &scan.hash {
             Some(hash) => {
-                let made = scan.path.cost + hash.rows * prices::HASH_BUILD;
-                (made, prices::HASH_PROBE + scan.rows_out * prices::HASH_RETURN)
+                let (own, before) = match hash.side {
+                    Side::Table => (prices::HASH_BUILD, prices::HASH_PROBE),
+                    Side::Before => (prices::HASH_PROBE, prices::HASH_BUILD),
+                };
+                let once = scan.path.cost + hash.rows * own;
+                (once, before + scan.rows_out * prices::HASH_RETURN)
             }
             None => (0.0, scan.path.cost),
         };

@@ -591,8 +591,8 @@ impl Joiner<'_, '_> {
         if keyed {
             scan.needed.push(scan.input.width());
         }
-        if let Some(rows) = hashed {
-            self.hash(&mut scan, at, rows, &mut rest)?;
+        if let Some(hashed) = hashed {
+            self.hash(&mut scan, at, hashed, &mut rest)?;
         }
         let rest = in_order(rest, |c| &c.expr, |c| selectivity(&c.expr, spread.as_ref()));
         scan.filter = (!rest.is_empty()).then(|| all_of(rest.iter().copied()));
@@ -696,13 +696,19 @@ impl Joiner<'_, '_> {
 
     /// Prepares a table to be met by hashing, so many rows of it: its own conditions are tested as the hash table
     /// is built, equalities with what is known become keys, others are tested on the joined row.
-    fn hash(&self, scan: &mut TableScan, at: usize, rows: f64, rest: &mut Vec<&Condition>) -> Result<()> {
+    fn hash(
+        &self,
+        scan: &mut TableScan,
+        at: usize,
+        (rows, side): (f64, Side),
+        rest: &mut Vec<&Condition>,
+    ) -> Result<()> {
         let mut hash = HashJoin {
             rows,
             build: Vec::new(),
             probe: Vec::new(),
             forms: Vec::new(),
-            side: Side::Table,
+            side,
             keeps_order: false,
         };
         let (own, joint): (Vec<&Condition>, Vec<&Condition>) = rest

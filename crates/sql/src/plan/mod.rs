@@ -363,7 +363,6 @@ pub enum Side {
     /// The table's rows: those before it are looked up as they come.
     Table,
     /// The rows before the table, which is read once, when they have all come.
-    #[allow(dead_code, reason = "the planner does not choose it")]
     Before,
 }
 

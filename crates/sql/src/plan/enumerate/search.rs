@@ -195,6 +195,10 @@ impl Joiner<'_, '_> {
                 false => rows,
             };
             let (once, all) = way.cost(times, out, has_key);
+            let (once, all) = match way.waits() {
+                true => (once + all, 0.0),
+                false => (once, all),
+            };
             (number, self.planner.dice.weigh(once + all * asked.share))
         });
         costs.min_by(|(_, a), (_, b)| a.total_cmp(b))

@@ -8,10 +8,11 @@
 use super::graph::{Graph, Item};
 use super::{Set, members, only};
 use crate::error::Result;
+use crate::expr::OUTER;
 use crate::plan::access::{AccessPath, paths};
 use crate::plan::from::{FromInput, Tree};
 use crate::plan::join::{self, Condition, Joiner};
-use crate::plan::{Input, TableScan, prices};
+use crate::plan::{Input, Side, TableScan, prices};
 
 /// A way of reading an item.
 #[derive(Clone)]
@@ -31,8 +32,8 @@ pub(in crate::plan) struct Way {
 pub(super) enum Reading {
     /// A table, by a path.
     Path(AccessPath),
-    /// A table: its rows by a path into a hash table, so many of them.
-    Hash(AccessPath, f64),
+    /// A table: its rows by a path, of which so many pass, and those before it. One side is kept in a hash table.
+    Hash(AccessPath, f64, Side),
     /// Several tables, as they are built.
     Tree,
 }
@@ -55,15 +56,26 @@ impl Way {
             once: path.cost + rows * prices::HASH_BUILD,
             each: prices::HASH_PROBE,
             rows_out: path.rows,
-            reading: Reading::Hash(path, rows),
+            reading: Reading::Hash(path, rows, Side::Table),
         }
     }
 
-    /// The path of a table, and how many rows of it are put into a hash table, if they are.
-    pub fn path(&self) -> Option<(&AccessPath, Option<f64>)> {
+    /// Keeping the rows before the table in the hash table, and looking up in it what a path finds.
+    fn hashed_before(path: AccessPath, rows: f64) -> Way {
+        Way {
+            given: 0,
+            once: path.cost + rows * prices::HASH_PROBE,
+            each: prices::HASH_BUILD,
+            rows_out: path.rows,
+            reading: Reading::Hash(path, rows, Side::Before),
+        }
+    }
+
+    /// The path of a table, and how many rows of it are hashed, if they are, and on which side.
+    pub fn path(&self) -> Option<(&AccessPath, Option<(f64, Side)>)> {
         match &self.reading {
             Reading::Path(path) => Some((path, None)),
-            Reading::Hash(path, rows) => Some((path, Some(*rows))),
+            Reading::Hash(path, rows, side) => Some((path, Some((*rows, *side)))),
             Reading::Tree => None,
         }
     }
@@ -73,7 +85,7 @@ impl Way {
     pub(super) fn cost(&self, combinations: f64, out: f64, has_key: bool) -> (f64, f64) {
         let each = match &self.reading {
             Reading::Hash(..) if has_key => self.each + out * prices::HASH_RETURN,
-            Reading::Hash(_, rows) => rows * prices::TEST,
+            Reading::Hash(_, rows, _) => rows * prices::TEST,
             _ => self.each,
         };
         (self.once, combinations * each)
@@ -89,6 +101,11 @@ impl Way {
 
     fn is_hashed(&self) -> bool {
         matches!(self.reading, Reading::Hash(..))
+    }
+
+    /// Whether no row comes out before all of those before it have been read.
+    pub(super) fn waits(&self) -> bool {
+        matches!(self.reading, Reading::Hash(_, _, Side::Before))
     }
 
     /// Whether it reads a whole table.
@@ -124,9 +141,12 @@ impl Item {
         // A table that is locked as it is read is not read as a whole where an index leads to its rows.
         let is_led = self.locked && self.ways.iter().any(|way| is_usable(way) && way.is_bounded());
         let ways = self.ways.iter().enumerate();
-        let is_kept = self.kept && !is_first;
+        let (is_kept, has_key) = (self.kept && !is_first, self.has_key(there));
         ways.filter(move |(_, way)| {
-            is_usable(way) && (!is_led || way.is_bounded()) && (!is_kept || way.is_hashed())
+            is_usable(way)
+                && (!is_led || way.is_bounded())
+                && (!is_kept || way.is_hashed())
+                && (!way.waits() || has_key && !is_first)
         })
     }
 }
@@ -161,7 +181,10 @@ impl Joiner<'_, '_> {
             }
         };
         if hashed.0.is_constant() && !from.is_made_anew() {
-            item.ways.push(Way::hashed(hashed.0, hashed.1));
+            item.ways.push(Way::hashed(hashed.0.clone(), hashed.1));
+            if self.may_keep_before(graph) {
+                item.ways.push(Way::hashed_before(hashed.0, hashed.1));
+            }
             item.keys = self.keys(graph, (at, table));
             item.kept = !matches!(scan.input, Input::Stored { .. });
         }
@@ -175,6 +198,15 @@ impl Joiner<'_, '_> {
             }
         }
         Ok(item)
+    }
+
+    /// Whether the rows before a table may be kept in its place. Not for each row of a left join, nor where the query runs again for another
+    /// row around it, since a hash table of the table serves all of these; nor where rows are changed in the order they are found in.
+    fn may_keep_before(&self, graph: &Graph) -> bool {
+        let is_correlated = |c: &Condition| c.expr.columns().iter().any(|slot| *slot >= OUTER);
+        graph.known.is_empty()
+            && self.input.locks.iter().all(Option::is_none)
+            && !graph.pool.iter().any(is_correlated)
     }
 
     /// Of each equality by which a hash table of a table can be made, the items on its other side.

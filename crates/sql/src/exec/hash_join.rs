@@ -227,6 +227,8 @@ impl<'a> Exec<'a, '_> {
         scope: QueryScope,
         next: Next,
     ) -> Result<Taken> {
+        self.met.set(self.met.get() + 1);
+        self.room().check_at(self.met.get())?;
         if met == Met::Both
             && scan.late_filter.is_some()
             && !self.passes(scan.late_filter.as_ref(), row, scope)?

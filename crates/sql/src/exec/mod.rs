@@ -45,7 +45,7 @@ use crate::types::sort::KeyForm;
 use crate::types::{CmpKind, Val, Value};
 use hash_join::key_of;
 use spill::{KeptRows, KeyedRows, Room, Shares, Sorter, copied};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tidemark_engine::{Isolation, LockWait, Read, Transaction};
@@ -88,6 +88,8 @@ pub struct Exec<'a, 't> {
     results: RefCell<HashMap<usize, Rc<KeptRows<'a>>>>,
     sets: RefCell<HashMap<usize, Rc<ValueSet<'a>>>>,
     hashes: RefCell<HashMap<*const TableScan, Rc<KeyedRows<'a>>>>,
+    /// Rows that hash joins have put together: few rows give many, of which none may pass.
+    met: Cell<usize>,
     /// How plain reads are done.
     read: Read,
     /// EXPLAIN ANALYZE: where the operators are measured.
@@ -150,6 +152,7 @@ impl<'a, 't> Exec<'a, 't> {
             results: RefCell::default(),
             sets: RefCell::default(),
             hashes: RefCell::default(),
+            met: Cell::default(),
             read,
             measured: None,
             trace: None,

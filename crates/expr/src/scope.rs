@@ -360,5 +360,7 @@ impl ScopeTable {
 
 /// Column and index names, which compare without case.
 pub fn names_equal(a: &str, b: &str) -> bool {
-    a.eq_ignore_ascii_case(b) || a.to_lowercase() == b.to_lowercase()
+    let has_other_letters = |name: &str| !name.is_ascii();
+    a.eq_ignore_ascii_case(b)
+        || (has_other_letters(a) || has_other_letters(b)) && a.to_lowercase() == b.to_lowercase()
 }

@@ -174,7 +174,7 @@ impl Table {
     /// The sizes that the table may have until a plan for its present size should be made again: it has not doubled, nor shrunk
     /// to half, nor been [analysed](Self::was_analysed).
     pub fn size_now(&self) -> SizeRange {
-        SizeRange::around(&self.indexes[0].tree, 2, 1)
+        SizeRange::around(&self.indexes[0], 2, 1)
     }
 
     /// Whether the table's size is one of these. One load.

@@ -31,6 +31,8 @@ pub(crate) struct Index {
     defined: AtomicU64,
     /// Rows per key of its first parts, as they were sampled.
     sampled: Mutex<Vec<Sampled>>,
+    /// About how many leaves the tree had, when so many had been added.
+    leaves: Mutex<Option<(i64, u64)>>,
 }
 
 /// How many rows share the first `parts` parts, while the tree has about as many leaves as when they were sampled.
@@ -48,9 +50,9 @@ pub struct SizeRange {
 }
 
 impl SizeRange {
-    /// From where the tree has shrunk by `1 / shrunk` of its leaves to where it has grown by `1 / grown`.
-    pub(super) fn around(tree: &Tree, shrunk: i64, grown: i64) -> SizeRange {
-        let (added, leaves) = (tree.leaves_added(), tree.estimate_leaves().unwrap_or(1).max(1));
+    /// From where the index has shrunk by `1 / shrunk` of its leaves to where it has grown by `1 / grown`.
+    pub(super) fn around(index: &Index, shrunk: i64, grown: i64) -> SizeRange {
+        let (added, leaves) = index.count_leaves();
         let leaves = i64::try_from(leaves).unwrap_or(i64::MAX / 4);
         SizeRange {
             from: added - leaves / shrunk,
@@ -79,6 +81,7 @@ impl Index {
             building: None,
             defined: AtomicU64::new(FRESH),
             sampled: Mutex::default(),
+            leaves: Mutex::default(),
         }
     }
 
@@ -97,6 +100,7 @@ impl Index {
             building: None,
             defined: AtomicU64::new(self.defined.load(Ordering::Relaxed)),
             sampled: Mutex::default(),
+            leaves: Mutex::default(),
         }
     }
 
@@ -109,9 +113,21 @@ impl Index {
         known.map(|known| known.rows)
     }
 
+    /// How many leaves have been added to the tree, and about how many it has: at least 1. As long as none comes or goes the number is
+    /// remembered, as it follows from the nodes above them.
+    fn count_leaves(&self) -> (i64, u64) {
+        let added = self.tree.leaves_added();
+        let known = self.leaves.lock().filter(|(then, _)| *then == added);
+        known.unwrap_or_else(|| {
+            let found = (added, self.tree.estimate_leaves().unwrap_or(1).max(1));
+            *self.leaves.lock() = Some(found);
+            found
+        })
+    }
+
     /// Remembers rows per key that were sampled just now.
     pub fn remember(&self, parts: usize, rows: f64) {
-        let size = SizeRange::around(&self.tree, SAMPLE_LAPSES, SAMPLE_LAPSES);
+        let size = SizeRange::around(self, SAMPLE_LAPSES, SAMPLE_LAPSES);
         let mut sampled = self.sampled.lock();
         sampled.retain(|known| known.parts != parts);
         sampled.push(Sampled { parts, size, rows });

@@ -10,9 +10,8 @@
 //! anew would cost more than most plans can be wrong.
 
 use super::index_bounds::bound_of;
-use super::walk::has_subquery;
 use crate::dictionary::TableDef;
-use crate::expr::{CmpOp, EvalCtx, Expr, Node, OUTER};
+use crate::expr::{CmpOp, EvalCtx, Expr, Node, OUTER, Volatility};
 use crate::histogram::Histogram;
 use crate::statistics::{ColumnStatistics, TableStatistics};
 use crate::types::key_bound::KeyBound;
@@ -155,7 +154,7 @@ impl<'a> Spread<'a> {
         if value.columns().iter().any(|slot| *slot < OUTER) {
             return None;
         }
-        let is_fixed = value.columns().is_empty() && !has_subquery(value);
+        let is_fixed = is_known_now(value);
         let given = self.sample.filter(|_| is_fixed);
         let given = given.and_then(|sample| value.eval(sample).ok());
         let Some(given) = given else {
@@ -202,6 +201,19 @@ impl<'a> Spread<'a> {
             KeyBound::Unusable => return None,
         })
     }
+}
+
+/// Whether a value can be worked out when the statement is planned, and nobody notices.
+fn is_known_now(value: &Expr) -> bool {
+    let mut known = true;
+    value.walk(&mut |e| {
+        known &= match &e.node {
+            Node::Column(_) | Node::Subquery { .. } | Node::AssignVar(..) => false,
+            Node::Call(function, _) => function.volatility != Volatility::Volatile,
+            _ => true,
+        }
+    });
+    known
 }
 
 /// A value of a column as it was when it was sampled, when TIMESTAMPs were in UTC.

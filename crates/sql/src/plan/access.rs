@@ -125,7 +125,10 @@ pub fn paths(request: &Request) -> Result<Vec<AccessPath>> {
 
 /// The cheapest way of reading the table.
 pub fn choose(request: &Request) -> Result<AccessPath> {
-    let mut all = paths(request)?;
+    let mut all = match request.points()? {
+        points if points.is_empty() => paths(request)?,
+        points => points,
+    };
     let mut best = 0;
     let mut least = f64::INFINITY;
     for (at, path) in all.iter().enumerate() {
@@ -162,10 +165,29 @@ impl Request<'_> {
         }
     }
 
+    /// The ways to one row at most. None of the others need be looked at, unless they are to be shown, or taken all the same.
+    fn points(&self) -> Result<Vec<AccessPath>> {
+        let mut found = Vec::new();
+        if self.trace.is_some() || self.dice.is_thrown() {
+            return Ok(found);
+        }
+        for index in &self.def.indexes {
+            if !index.unique || !self.may_use(index) {
+                continue;
+            }
+            let mut path = self.by_bounds(index, self.index_bounds(index), 1.0);
+            if path.point {
+                self.estimate(&mut path, index, 1.0)?;
+                found.push(path);
+            }
+        }
+        Ok(found)
+    }
+
     fn path(&self, index: &IndexDef, table_rows: f64) -> Result<Option<AccessPath>> {
-        let covering = self.table.covers(index.number, self.needed);
         let bounds = self.index_bounds(index);
         if bounds.is_none() {
+            let covering = self.table.covers(index.number, self.needed);
             if !covering || index.number == 0 || self.changes {
                 return Ok(None);
             }
@@ -173,20 +195,25 @@ impl Request<'_> {
             self.estimate(&mut path, index, table_rows)?;
             return Ok(Some(path));
         }
+        let mut path = self.by_bounds(index, bounds, table_rows);
+        self.estimate(&mut path, index, table_rows)?;
+        Ok(Some(path))
+    }
+
+    /// The path by bounds of an index; what it costs is not known yet.
+    fn by_bounds(&self, index: &IndexDef, bounds: IndexBounds, table_rows: f64) -> AccessPath {
         let single = |part: &EqualPart| part.values.len() == 1 && !part.null;
         let whole = index.unique && index.parts.iter().all(|part| part.prefix.is_none());
-        let mut path = AccessPath {
+        AccessPath {
             index: index.number,
             point: whole && bounds.equal.iter().all(single) && bounds.equal.len() == index.parts.len(),
-            covering,
+            covering: self.table.covers(index.number, self.needed),
             skip: None,
             merged: Vec::new(),
             rows: table_rows,
             cost: 0.0,
             bounds: vec![bounds],
-        };
-        self.estimate(&mut path, index, table_rows)?;
-        Ok(Some(path))
+        }
     }
 
     /// A path for each conjunct that is an OR whose branches all bound the index.

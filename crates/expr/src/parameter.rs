@@ -156,6 +156,8 @@ pub struct Params<'a> {
     pub places: &'a [ParamPlace],
     /// There are no values yet, and the types are to be found.
     pub derives: bool,
+    /// The plan is to serve any values: these lend their types alone.
+    pub typical: bool,
 }
 
 impl Params<'_> {

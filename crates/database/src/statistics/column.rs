@@ -80,6 +80,13 @@ impl ColumnStatistics {
         Some((1.0 - self.nulls) / self.distinct?.max(1.0))
     }
 
+    /// The share of rows with the value that most rows have.
+    pub fn equal_to_most(&self) -> Option<f64> {
+        self.distinct?;
+        let common = self.common.iter().map(|common| common.share);
+        Some(common.fold(self.each_of_rest(), f64::max))
+    }
+
     /// The share of rows whose value is this one.
     pub fn equal(&self, value: &Value) -> Option<f64> {
         self.distinct?;

@@ -43,6 +43,12 @@ pub struct AccessPath {
     pub cost: f64,
 }
 
+/// What the values of an execution lead to.
+pub(super) struct Expected {
+    pub rows: f64,
+    pub descents: f64,
+}
+
 /// What there is to know about the table that is to be read.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
@@ -82,8 +88,6 @@ pub struct Request<'a> {
     pub generated: &'a GeneratedColumns,
     /// Becomes true if the choice depends on the literals of the statement.
     pub on_literals: &'a Cell<bool>,
-    /// Becomes true if the plan is good for these values of its parameters alone.
-    pub on_values: &'a Cell<bool>,
     /// Is told what there is to choose from.
     pub trace: Option<&'a Tracer>,
 }
@@ -139,11 +143,6 @@ pub fn choose(request: &Request) -> Result<AccessPath> {
         if (is_one && !best_is) || (is_one == best_is && cost < least) {
             (best, least) = (at, cost);
         }
-    }
-    // What a pattern begins with makes all the difference, but not to a point.
-    if !all[best].point && all.iter().any(AccessPath::has_parameter_as_pattern) {
-        request.on_literals.set(true);
-        request.on_values.set(true);
     }
     if let Some(trace) = request.trace {
         trace.paths(request, &all, best);
@@ -324,19 +323,15 @@ impl Request<'_> {
 
     fn estimate(&self, path: &mut AccessPath, index: &IndexDef, table_rows: f64) -> Result<()> {
         let mut descents = 1.0;
+        let known = self
+            .sample
+            .filter(|ctx| !(ctx.env.unbound && path.has_parameter()));
         path.rows = if path.point {
             1.0
-        } else if let (Some(ctx), false) = (self.sample, path.is_full() || path.waits_for_rows()) {
-            let ranges = path.ranges(self.def, self.table, ctx)?;
-            descents = ranges.len() as f64;
-            // Of many ranges a few are looked at.
-            let some = ranges.len().div_ceil(10).max(1);
-            let sampled: Vec<_> = ranges.iter().step_by(some).collect();
-            let sum: u64 = sampled
-                .iter()
-                .map(|r| self.table.estimate_range(path.index, r))
-                .sum();
-            sum as f64 * descents / sampled.len().max(1) as f64
+        } else if let (Some(ctx), false) = (known, path.is_full() || path.waits_for_rows()) {
+            let expected = path.expected(self.def, self.table, ctx)?;
+            descents = expected.descents;
+            expected.rows
         } else if path.is_full() {
             table_rows
         } else {
@@ -402,11 +397,25 @@ impl AccessPath {
         }
     }
 
-    /// Returns true if it is bounded by LIKE with a pattern that differs from one execution to the next.
-    fn has_parameter_as_pattern(&self) -> bool {
-        let ranges = self.all_bounds().filter_map(|bounds| bounds.range.as_ref());
-        let mut patterns = ranges.filter_map(|range| range.like.as_ref());
-        patterns.any(|like| like.pattern.expr.has_parameter())
+    /// Returns true if its bounds differ from one execution to the next.
+    pub(super) fn has_parameter(&self) -> bool {
+        let mut values = self.all_bounds().flat_map(IndexBounds::values);
+        values.any(|value| value.expr.has_parameter())
+    }
+
+    /// How many rows the values of an execution lead to, and by how many descents. Of an index merge, by its first index.
+    pub(super) fn expected(&self, def: &TableDef, table: &Table, ctx: &EvalCtx) -> Result<Expected> {
+        let ranges = self.ranges(def, table, ctx)?;
+        // Of many ranges a few are looked at.
+        let some = ranges.len().div_ceil(10).max(1);
+        let sampled = ranges.iter().step_by(some);
+        let looked_at = sampled.len().max(1) as f64;
+        let sum: u64 = sampled.map(|r| table.estimate_range(self.index, r)).sum();
+        let descents = ranges.len() as f64;
+        Ok(Expected {
+            rows: sum as f64 * descents / looked_at,
+            descents,
+        })
     }
 
     /// One value for each part of its key that it goes by.

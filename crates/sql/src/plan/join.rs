@@ -571,13 +571,9 @@ impl Joiner<'_, '_> {
             .partition(|c| !c.tables.contains(&at) && is_steady(&c.expr));
         let statistics = self.statistics_of(at);
         let spread = match &table.input {
-            FromInput::Stored { def, .. } => Spread::new(
-                def,
-                statistics.as_deref(),
-                table.base,
-                self.planner.sample,
-                &self.planner.binder.ctx.depends_on_literals,
-            ),
+            FromInput::Stored { def, .. } => {
+                Spread::new(def, statistics.as_deref(), table.base, self.planner.sample)
+            }
             _ => None,
         };
         rest.retain(|c| !c.follows || !self.is_said_before(c, pool, at));
@@ -689,7 +685,6 @@ impl Joiner<'_, '_> {
             sample: self.planner.sample,
             generated: &*self.planner.indexed_generated(def)?,
             on_literals: &self.planner.binder.ctx.depends_on_literals,
-            on_values: &self.planner.binder.ctx.depends_on_values,
             trace: self.planner.trace.as_ref(),
         })
     }

@@ -15,7 +15,7 @@
 //!   - [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
 //! - [`change`]: INSERT, UPDATE and DELETE; [`handler`]: HANDLER … READ; [`past`]: AS OF; [`file_form`]: how rows stand in files.
-//! - [`statement`]: whole statements ([`sizes`]: of which tables), as the session has them run; [`trace`]: what was considered for them; [`dice`]: plans at random.
+//! - [`statement`]: whole statements ([`guards`]: for which tables and values), as the session has them run; [`trace`]: what was considered for them; [`dice`]: plans at random.
 //! - [`explain`]: a plan for people to read.
 //!
 //! A plan holds no session's state and no values of parameters: it is used until a definition changes.
@@ -42,6 +42,7 @@ pub mod from;
 mod full_group_by;
 pub mod generated;
 mod group;
+mod guards;
 pub mod handler;
 mod hints;
 mod index_bounds;
@@ -62,7 +63,6 @@ mod query;
 mod rewrite;
 pub mod rollup;
 mod shares;
-mod sizes;
 pub mod skip;
 mod spread;
 pub mod statement;
@@ -73,6 +73,7 @@ mod walk;
 pub mod window;
 mod zero_dates;
 
+pub use guards::Fit;
 pub use statement::{StatementPlan, plan};
 
 use crate::accounts::Rights;

@@ -5,9 +5,7 @@
 //! an expression of such. Of a value that is not known, statistics say how frequent any value is. Where neither tells, the planner
 //! guesses (`filter.rs`).
 //!
-//! A histogram is made by a user for whom the values matter, so a plan that asks it about a literal is good for that literal. Statistics
-//! are there without anybody asking, and a plan is kept though they were asked about the first literal: to plan each statement
-//! anew would cost more than most plans can be wrong.
+//! A plan that is kept asks again for the values of each execution ([`super::guards`]).
 
 use super::index_bounds::bound_of;
 use crate::dictionary::TableDef;
@@ -17,7 +15,6 @@ use crate::statistics::{ColumnStatistics, TableStatistics};
 use crate::types::key_bound::KeyBound;
 use crate::types::storage::Scratch;
 use crate::types::{CmpKind, SqlType, TimeZone, Val, Value};
-use std::cell::Cell;
 
 /// Values of a list of IN that are looked up one by one; those of longer lists are taken to be as frequent as any.
 const LIST_MAX: usize = 200;
@@ -28,7 +25,6 @@ pub(super) struct Spread<'a> {
     statistics: Option<&'a TableStatistics>,
     base: usize,
     sample: Option<&'a EvalCtx<'a>>,
-    on_literals: &'a Cell<bool>,
 }
 
 /// A column of whose values something is known.
@@ -55,13 +51,11 @@ enum Place {
 
 impl<'a> Spread<'a> {
     /// Of a table whose first column has the slot `base`, for the values of this execution; `None` if there is nothing to ask.
-    /// `on_literals` becomes true if a histogram was asked about a value: with another one another plan may be better.
     pub fn new(
         def: &'a TableDef,
         statistics: Option<&'a TableStatistics>,
         base: usize,
         sample: Option<&'a EvalCtx<'a>>,
-        on_literals: &'a Cell<bool>,
     ) -> Option<Spread<'a>> {
         let is_known = statistics.is_some() || !def.histograms.is_empty() && sample.is_some();
         is_known.then_some(Spread {
@@ -69,7 +63,6 @@ impl<'a> Spread<'a> {
             statistics,
             base,
             sample,
-            on_literals,
         })
     }
 
@@ -155,7 +148,9 @@ impl<'a> Spread<'a> {
             return None;
         }
         let is_fixed = is_known_now(value);
-        let given = self.sample.filter(|_| is_fixed);
+        let given = self
+            .sample
+            .filter(|sample| is_fixed && !(sample.env.unbound && value.has_parameter()));
         let given = given.and_then(|sample| value.eval(sample).ok());
         let Some(given) = given else {
             return match op {
@@ -166,9 +161,6 @@ impl<'a> Spread<'a> {
         };
         let ty = known.ty;
         let filled = known.filled();
-        if matches!(known.source, Source::Histogram(_)) {
-            self.on_literals.set(true);
-        }
         match (op, self.place(&given, kind, ty)?) {
             (CmpOp::NullSafeEq, Place::Nowhere) => Some(known.nulls()),
             (_, Place::Nowhere) => Some(0.0),

@@ -9,10 +9,10 @@ use super::change::{
     Target, UpdatePlan,
 };
 use super::explain;
+use super::guards::{Fit, Guards};
 use super::handler::HandlerPlan;
 use super::logical::Query;
 use super::past::AsOf;
-use super::sizes::Sizes;
 use super::trace::{Finished, Tracer};
 use super::view::Contexts;
 use super::{Destination, Planner, QueryPlan};
@@ -71,8 +71,10 @@ pub struct StatementPlan {
     depends_on_literals: bool,
     is_unsafe: bool,
     deprecated: Vec<SqlError>,
-    /// What its tables were when it was made.
-    sizes: Sizes,
+    /// What it was made for.
+    guards: Guards,
+    /// It was made for values of which nothing is known.
+    pub is_typical: bool,
     /// All tables are read as they were then, which each of them says.
     pub moments: Vec<AsOf>,
     /// Texts that stand beside dates: each must be one.
@@ -84,6 +86,15 @@ pub struct StatementPlan {
 /// Plans a query, a data change, DO or EXPLAIN. The parameters lend their types; a statement that is only prepared has
 /// none yet.
 pub fn plan(statement: &Statement, state: &SessionState, params: Params) -> Result<Box<StatementPlan>> {
+    let planned = plan_with(state, params, |planner, sample| planner.body(statement, sample))?;
+    // What is good for these values alone is planned with them.
+    let params = match params.typical && planned.one_shot {
+        true => Params {
+            typical: false,
+            ..params
+        },
+        false => return Ok(planned),
+    };
     plan_with(state, params, |planner, sample| planner.body(statement, sample))
 }
 
@@ -98,9 +109,11 @@ pub(super) fn plan_with(
         true => Parameters::deriving(),
         false => Parameters::known(params.places),
     };
+    let is_typical = params.typical;
     let params = params.values;
-    let mut env = state.env(&NoSubqueries, params);
-    env.unbound = params.is_empty();
+    let known = Some(params).filter(|_| !is_typical);
+    let mut env = state.env(&NoSubqueries, known.unwrap_or_default());
+    env.unbound = env.params.is_empty();
     let sample = env.ctx();
     let binder = Binder {
         ctx: &ctx,
@@ -139,6 +152,7 @@ pub(super) fn plan_with(
         Body::Analyze { form, into: None, .. } => Some(explain::columns(*form, state)),
         _ => None,
     };
+    let guards = Guards::of(&planner, (&body, &queries), known);
     let mut uses = planner.uses;
     // A table that is used in two ways is locked in the stronger way first.
     uses.sort_by_key(|used| std::cmp::Reverse(used.mode));
@@ -146,7 +160,8 @@ pub(super) fn plan_with(
     let explains = matches!(body, Body::Explain(_) | Body::Analyze { .. });
     let is_unsafe = ctx.is_unsafe.get() || contexts.are_unsafe() || goes_by_order(&body);
     let mut planned = StatementPlan {
-        sizes: Sizes::of(&body, &queries),
+        guards,
+        is_typical,
         body,
         queries,
         uses,
@@ -545,10 +560,10 @@ impl StatementPlan {
                 .all(|(value, kind)| value.is_null() || std::mem::discriminant(value) == *kind)
     }
 
-    /// Whether its tables still have about the sizes that it was made for.
+    /// Whether it is still right for its tables, and right for these values.
     #[inline]
-    pub fn fits_sizes(&self) -> bool {
-        self.sizes.hold()
+    pub fn fit(&self, state: &SessionState, params: &[Value]) -> Fit {
+        self.guards.fit(state, params)
     }
 
     /// Whether other literals in place of the parameters could make another plan.

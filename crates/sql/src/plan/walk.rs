@@ -107,7 +107,8 @@ impl QueryPlan {
 }
 
 impl SelectPlan {
-    fn walk(&self, f: &mut dyn FnMut(&Expr), scans: &mut dyn FnMut(&TableScan)) {
+    /// Visits its expressions and scanned tables.
+    pub(super) fn walk(&self, f: &mut dyn FnMut(&Expr), scans: &mut dyn FnMut(&TableScan)) {
         self.source.walk(f, scans);
         self.output
             .iter()

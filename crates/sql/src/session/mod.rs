@@ -1,6 +1,7 @@
 //! A session: one client's conversation with the database.
 //!
-//! - [`text`]: a text of statements, one after the other, parsed or recognised by their shape ([`plan_cache`]).
+//! - [`text`]: a text of statements, one after the other, parsed or recognised by their shape ([`plan_cache`]). [`kept`]: the plans of one
+//!   statement.
 //! - [`dispatch`]: what each kind of statement leads to; [`run`]: how planned ones are run.
 //! - [`guard`]: what stops a statement before it begins.
 //! - [`measure`]: what each statement did, told when it is over.
@@ -25,6 +26,7 @@ mod gtid;
 mod guard;
 mod handler;
 mod hinted;
+mod kept;
 mod locked;
 mod measure;
 mod plan_cache;

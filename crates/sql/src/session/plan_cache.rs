@@ -1,10 +1,12 @@
 //! The plans that a session keeps, by the shape of their statements.
 //!
 //! A statement's *shape* is its text without the literals. A session that runs a statement again with other literals finds
-//! the plan by the shape, and the literals become its parameters: nothing is parsed and nothing is planned. Plans depend on
+//! the plan by the shape, and the literals become its parameters: nothing is parsed and nothing is planned. Of a shape whose literals
+//! decide there may be several ([`Kept`]). Plans depend on
 //! the current database and on what types depend on, so that the session forgets them all when one of these changes; that
 //! definitions and privileges are still what they were is checked at each run ([`ReadyPlan`]).
 
+use super::kept::Kept;
 use super::run::ReadyPlan;
 use crate::parse::shape::Shape;
 use crate::types::Value;
@@ -23,8 +25,8 @@ pub(super) struct PlanCache {
     pub shape: Shape,
     pub values: Vec<Value>,
     pub index: HashMap<Box<[u8]>, usize>,
-    pub plans: Vec<Option<ReadyPlan>>,
-    /// Shapes of statements whose plans depend on their literals: these are planned each time.
+    pub plans: Vec<Kept>,
+    /// Shapes of statements whose meaning depends on their literals: these are planned each time.
     pub refused: HashSet<Box<[u8]>>,
 }
 
@@ -33,6 +35,12 @@ impl PlanCache {
         self.index.clear();
         self.plans.clear();
         self.refused.clear();
+    }
+
+    /// Whether the next plan of the statement at hand is to serve any values.
+    pub fn wants_typical(&self) -> bool {
+        let at = self.index.get(self.shape.key());
+        at.is_some_and(|at| self.plans[*at].wants_typical())
     }
 
     /// Gives back what a large statement has made large.
@@ -57,10 +65,17 @@ impl PlanCache {
         if tidemark_memory::statement_bytes() > PLAN_BYTES_MAX {
             return;
         }
-        if self.plans.len() >= PLANS_MAX || tidemark_memory::hold(0).is_err() {
+        let has_room = tidemark_memory::hold(0).is_ok();
+        if let Some(&at) = self.index.get(self.shape.key()).filter(|_| has_room) {
+            self.plans[at].add(plan);
+            return;
+        }
+        if self.plans.len() >= PLANS_MAX || !has_room {
             self.clear();
         }
         self.index.insert(self.shape.key().into(), self.plans.len());
-        self.plans.push(Some(plan));
+        let mut kept = Kept::default();
+        kept.add(plan);
+        self.plans.push(kept);
     }
 }

@@ -4,6 +4,7 @@
 //! have changed.
 
 use super::dispatch::is_planned;
+use super::kept::Kept;
 use super::measure::About;
 use super::run::ReadyPlan;
 use super::{Prepared, Session};
@@ -37,7 +38,7 @@ pub(super) struct PreparedStatement {
     statement: Arc<Statement>,
     hints: Option<Arc<StatementHints>>,
     pub param_count: usize,
-    plan: Option<ReadyPlan>,
+    plans: Kept,
     parameters: ParamTypes,
     /// The text, for the process list and its digest.
     about: About,
@@ -192,7 +193,7 @@ impl Session {
             statement: Arc::new(parsed.statement),
             hints: parsed.hints.map(Arc::from),
             param_count: parsed.param_count,
-            plan: None,
+            plans: Kept::default(),
             parameters: ParamTypes::default(),
             about: About {
                 verb: "EXECUTE",
@@ -263,14 +264,14 @@ impl Session {
         ready.fresh = prepared.param_count == 0;
         ready.plan.warn_of_deprecated(&self.state);
         prepared.parameters = ParamTypes::of(&ready, prepared.param_count);
-        prepared.plan = Some(ready);
+        prepared.plans.add(ready);
         // What is kept is there now: tree, plan and text.
         hold(0)?;
         Ok(prepared)
     }
 
     fn columns_of(&self, prepared: &PreparedStatement) -> Vec<ColumnMeta> {
-        if let Some(ready) = &prepared.plan {
+        if let Some(ready) = &prepared.plans.current {
             return ready.plan.columns().unwrap_or_default().to_vec();
         }
         match &*prepared.statement {
@@ -352,7 +353,7 @@ impl Session {
         let given = Params {
             values: params,
             places: &prepared.parameters.places,
-            derives: false,
+            ..Params::default()
         };
         if self.state.settings.trace.enabled {
             self.state.traces.borrow_mut().begin(&prepared.about.text);
@@ -364,7 +365,7 @@ impl Session {
             }
             self.with_hints(&hints, |session| match is_planned(&statement) && !more {
                 true => session.in_own_schema(&statement, |session| {
-                    session.run_kept(&mut prepared.plan, &statement, given, out)
+                    session.run_kept(&mut prepared.plans, &statement, given, out)
                 }),
                 false => session.carry_out(&statement, params, more, out),
             })
@@ -373,7 +374,7 @@ impl Session {
                 self.clear_diagnostics();
             }
             self.in_own_schema(&statement, |session| {
-                session.run_kept(&mut prepared.plan, &statement, given, out)
+                session.run_kept(&mut prepared.plans, &statement, given, out)
             })
         } else if is_planned(&statement) {
             if !warned {
@@ -526,7 +527,7 @@ impl Session {
             .map(|prepared| &mut **prepared)
             .chain(self.statements.text.values_mut())
         {
-            prepared.plan = None;
+            prepared.plans.forget();
         }
     }
 

@@ -3,6 +3,7 @@
 
 use super::Session;
 use super::guard::Effect;
+use super::kept::Kept;
 use crate::accounts::Privileges;
 use crate::context::{Alarm, Counter, OkInfo, ResultSink, RightsAt, SessionState, command, status};
 use crate::dictionary::{Dictionary, TableDef, is_open_table};
@@ -11,7 +12,7 @@ use crate::exec::{self, Outcome};
 use crate::expr::Params;
 use crate::mdl::Mode;
 use crate::parse::ast::{LockClause, ObjectName, QueryBody, Statement, TableRef};
-use crate::plan::{StatementPlan, plan};
+use crate::plan::{Fit, StatementPlan, plan};
 use crate::statements::Meter;
 use crate::statements::stages::Stage;
 use crate::types::Value;
@@ -71,6 +72,8 @@ impl ReadyPlan {
 pub(super) enum Ran {
     Done,
     Stale,
+    /// It serves, but another may be better for these values.
+    OtherValues,
 }
 
 impl Session {
@@ -147,21 +150,34 @@ impl Session {
     /// Runs a plan that is at hand, or one made from the statement if that no longer serves.
     pub(super) fn run_kept(
         &mut self,
-        kept: &mut Option<ReadyPlan>,
+        kept: &mut Kept,
         statement: &Statement,
-        params: Params,
+        mut params: Params,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
         // What is traced is what is considered, so it is planned anew.
-        if let Some(ready) = kept.as_mut().filter(|_| !self.state.settings.trace.enabled) {
-            if let Ran::Done = self.run_ready(ready, params.values, false, out)? {
-                return Ok(());
+        if let Some(ready) = kept
+            .current
+            .as_mut()
+            .filter(|_| !self.state.settings.trace.enabled)
+        {
+            let mut ran = self.run_ready(ready, params.values, false, out)?;
+            if let Ran::OtherValues = ran {
+                ran = self.run_other((ready, &mut kept.others), params.values, false, out)?;
             }
-            self.count_command(command::STMT_REPREPARE);
-            self.measure.is_reprepared.set(true);
+            match ran {
+                Ran::Done => return Ok(()),
+                Ran::OtherValues => params.typical = kept.wants_typical(),
+                Ran::Stale => {
+                    self.count_command(command::STMT_REPREPARE);
+                    self.measure.is_reprepared.set(true);
+                    kept.forget();
+                }
+            }
+        } else {
+            kept.forget();
         }
-        *kept = None;
-        *kept = Some(self.plan_and_run_again(statement, params, false, out)?);
+        kept.add(self.plan_and_run_again(statement, params, false, out)?);
         Ok(())
     }
 
@@ -185,11 +201,18 @@ impl Session {
     ) -> Result<Ran> {
         let database = &self.state.database;
         // A plan that has never run was made for these parameters.
-        let fits = ready.fresh || ready.plan.fits(params) && ready.plan.fits_sizes();
-        ready.fresh = false;
+        let is_fresh = std::mem::take(&mut ready.fresh);
+        let fits = is_fresh || ready.plan.fits(params);
         let right = is_right(&ready.plan, &mut ready.epoch, database.dictionary());
         if !right || !fits || !self.means_the_same(ready) {
             return Ok(Ran::Stale);
+        }
+        if !is_fresh {
+            match ready.plan.fit(&self.state, params) {
+                Fit::Fits => {}
+                Fit::Outgrown => return Ok(Ran::Stale),
+                Fit::OtherValues => return Ok(Ran::OtherValues),
+            }
         }
         let plan = &*ready.plan;
         self.require_fresh_password()?;

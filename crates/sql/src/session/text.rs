@@ -6,11 +6,13 @@ use super::run::{Ran, ReadyPlan};
 use crate::context::{Counter, ResultSink, capability};
 use crate::ddl::server_tables;
 use crate::error::{Result, SqlError, er};
+use crate::expr::Params;
 use crate::monitor::refused::{self, Refused};
 use crate::parse::{Parsed, expect_single, parse_shape};
 use crate::statements::Meter;
 use crate::statements::setup::Consumer;
 use crate::types::Value;
+use std::ops::Range;
 use tidemark_engine::{COUNTED, failpoint};
 
 /// Errors of what a statement means as a whole, which is looked at when the constants of its conditions have been.
@@ -103,7 +105,7 @@ impl Session {
             let next = self.following(sql, self.plans.shape.next())?;
             self.plans.shape.values(sql, mode, &mut self.plans.values);
             if let Some(&at) = self.plans.index.get(self.plans.shape.key())
-                && let Some(mut ready) = self.plans.plans[at].take()
+                && let Some(mut ready) = self.plans.plans[at].current.take()
             {
                 self.clear_diagnostics();
                 if let Some(meter) = ready.meter.as_ref().filter(|_| COUNTED) {
@@ -115,25 +117,21 @@ impl Session {
                 let ran = self.run_ready(&mut ready, &values, next < sql.len(), out);
                 self.state.params_are_literals.set(false);
                 self.plans.values = values;
-                if !matches!(ran, Ok(Ran::Stale)) {
-                    if ready.meter.as_ref().is_none_or(Meter::is_stale) {
-                        ready.meter = self.meter(sql, start, ready.command);
+                if matches!(ran, Ok(Ran::Done) | Err(_)) {
+                    self.tell_ready(&mut ready, ran.as_ref().err(), sql, start..next);
+                }
+                if let Some(kept) = self.plans.plans.get_mut(at) {
+                    kept.current = Some(ready);
+                }
+                match ran? {
+                    Ran::Done => return Ok(next),
+                    Ran::OtherValues if self.run_other_at(at, sql, start..next, out)? => return Ok(next),
+                    Ran::OtherValues => {}
+                    Ran::Stale => {
+                        self.plans.plans[at].forget();
+                        self.plans.index.remove(self.plans.shape.key());
                     }
-                    self.tell(
-                        ready.command,
-                        ready.meter.as_ref(),
-                        ran.as_ref().err(),
-                        &sql[start..next],
-                    );
                 }
-                if let Some(slot) = self.plans.plans.get_mut(at) {
-                    *slot = Some(ready);
-                }
-                if let Ran::Done = ran? {
-                    return Ok(next);
-                }
-                self.plans.plans[at] = None;
-                self.plans.index.remove(self.plans.shape.key());
             }
             let refused = self.plans.refused.contains(self.plans.shape.key());
             let shaped = || parse_shape(sql, start, mode, week_format, self.plans.shape.offsets()).ok();
@@ -167,6 +165,56 @@ impl Session {
             }
         }
         Ok(next)
+    }
+
+    /// Takes note of a statement, the text in `range`, that was run by a plan that is kept.
+    #[inline(always)]
+    fn tell_ready(
+        &mut self,
+        ready: &mut ReadyPlan,
+        error: Option<&SqlError>,
+        sql: &[u8],
+        range: Range<usize>,
+    ) {
+        if ready.meter.as_ref().is_none_or(Meter::is_stale) {
+            ready.meter = self.meter(sql, range.start, ready.command);
+        }
+        self.tell(ready.command, ready.meter.as_ref(), error, &sql[range]);
+    }
+
+    /// Runs the statement, the text in `range`, by another plan of its shape, which is kept at `at`, than the current one. Returns false,
+    /// with nothing done, if there is none for its literals; then none is kept that no longer serves.
+    #[cold]
+    fn run_other_at(
+        &mut self,
+        at: usize,
+        sql: &[u8],
+        range: Range<usize>,
+        out: &mut dyn ResultSink,
+    ) -> Result<bool> {
+        let mut kept = std::mem::take(&mut self.plans.plans[at]);
+        let Some(current) = kept.current.as_mut() else {
+            return Ok(false);
+        };
+        let values = std::mem::take(&mut self.plans.values);
+        self.state.params_are_literals.set(true);
+        let ran = self.run_other((current, &mut kept.others), &values, range.end < sql.len(), out);
+        self.state.params_are_literals.set(false);
+        self.plans.values = values;
+        if matches!(ran, Ok(Ran::Done) | Err(_)) {
+            self.tell_ready(current, ran.as_ref().err(), sql, range);
+        }
+        match ran {
+            Ok(Ran::Stale) => {
+                self.plans.index.remove(self.plans.shape.key());
+            }
+            _ => {
+                if let Some(slot) = self.plans.plans.get_mut(at) {
+                    *slot = kept;
+                }
+            }
+        }
+        Ok(matches!(ran?, Ran::Done))
     }
 
     /// Whether the character sets of client and connection have all that is in a text. If not, the client is warned of the literals when they are
@@ -217,7 +265,11 @@ impl Session {
         more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<Option<ReadyPlan>> {
-        let mut ready = match self.ready(&parsed.statement, values.into()) {
+        let params = Params {
+            typical: self.plans.wants_typical(),
+            ..values.into()
+        };
+        let mut ready = match self.ready(&parsed.statement, params) {
             // That a literal beside a date is none is an error before those.
             Err(error) if OF_WHOLE_STATEMENT.contains(&error.code) => return Ok(None),
             ready => ready.inspect_err(|_| self.count_failed(&parsed.statement))?,
@@ -228,8 +280,8 @@ impl Session {
         ready.plan.warn_of_deprecated(&self.state);
         match self.run_ready(&mut ready, values, more, out)? {
             Ran::Done => Ok(Some(ready)),
-            Ran::Stale => self
-                .plan_and_run_again(&parsed.statement, values.into(), more, out)
+            Ran::Stale | Ran::OtherValues => self
+                .plan_and_run_again(&parsed.statement, params, more, out)
                 .map(Some),
         }
     }

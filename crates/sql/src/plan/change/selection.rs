@@ -190,7 +190,6 @@ impl RowSelection {
             sample: Some(sample),
             generated: &generated,
             on_literals: &binder.ctx.depends_on_literals,
-            on_values: &binder.ctx.depends_on_values,
         };
         let (path, direction) = choose_in_order(&request, &wish)?;
         let filter = filter.map(|filter| cheap_first(filter, |e| selectivity(e, None)));

@@ -16,6 +16,7 @@ use super::from::{FromInput, FromTable, Tree};
 use super::json_table::EXPECTED_ROWS;
 use super::order::{Direction, OrderWish, choose_in_order};
 use super::spread::Spread;
+use super::strict::is_not_true;
 use super::walk::has_subquery;
 use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, Side, TableScan, prices};
 use crate::error::{Result, SqlError, er};
@@ -320,24 +321,9 @@ impl Joiner<'_, '_> {
 
     /// Whether the condition is false or unknown when the columns of these tables are NULL.
     fn refuses_nulls(&self, e: &Expr, tables: &[usize]) -> bool {
-        let column = |e: &Expr| match e.node {
-            Node::Column(slot) if slot < AGGREGATE => tables.contains(&self.table_of(slot)),
-            _ => false,
-        };
-        match &e.node {
-            Node::Compare(op, _, sides) => *op != CmpOp::NullSafeEq && sides.iter().any(column),
-            Node::Between { args, .. } => column(&args[0]),
-            Node::In {
-                value,
-                negated: false,
-                ..
-            } => column(value),
-            Node::Like {
-                args, negated: false, ..
-            } => column(&args[0]),
-            Node::Not(inner) => matches!(&inner.node, Node::IsNull(e) if column(e)),
-            _ => false,
-        }
+        is_not_true(e, &|slot| {
+            slot < AGGREGATE && tables.contains(&self.table_of(slot))
+        })
     }
 
     // ---------------------------------------------------------------------------------------------- building

@@ -66,6 +66,7 @@ mod shares;
 pub mod skip;
 mod spread;
 pub mod statement;
+mod strict;
 pub mod trace;
 mod trace_query;
 pub mod view;

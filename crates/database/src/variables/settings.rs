@@ -37,7 +37,7 @@ pub enum TransactionInfo {
 }
 
 /// Which rules may make another query of a query, and which ways of reading a table are considered: the switches of `optimizer_switch`
-/// that plans depend on. All are on by default.
+/// that plans depend on. All but `subquery_to_derived` are on by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rewrites {
     /// A derived table becomes a part of the join that it stands in.
@@ -46,6 +46,8 @@ pub struct Rewrites {
     pub condition_pushdown: bool,
     /// A subquery of IN or EXISTS may become a part of it.
     pub semijoin: bool,
+    /// A subquery that gives one value for each row may become a join with all such values.
+    pub subquery_to_derived: bool,
     /// The branches of an OR may each be found by an index of its own.
     pub index_merge: bool,
     /// An index may lead from one group of rows to the next.
@@ -58,6 +60,7 @@ impl Rewrites {
             derived_merge: is_on(switches, "derived_merge"),
             condition_pushdown: is_on(switches, "derived_condition_pushdown"),
             semijoin: is_on(switches, "semijoin"),
+            subquery_to_derived: is_on(switches, "subquery_to_derived"),
             index_merge: is_on(switches, "index_merge")
                 && (is_on(switches, "index_merge_union") || is_on(switches, "index_merge_sort_union")),
             skip_scan: is_on(switches, "skip_scan"),

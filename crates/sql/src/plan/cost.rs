@@ -28,6 +28,12 @@ impl Planner<'_> {
         cost.once + cost.each + tests.once + cost.rows * tests.each
     }
 
+    /// Of the subqueries in an expression that is evaluated on so many rows.
+    pub(super) fn cost_of_values(&self, rows: f64, e: &Expr) -> f64 {
+        let cost = self.tests_cost(Some(e));
+        cost.once + rows * cost.each
+    }
+
     /// The same until there are so many rows.
     pub(super) fn cost_of_first(&self, rows: f64, source: &RowSource, filter: Option<&Expr>) -> f64 {
         let cost = self.source_cost(source);

@@ -116,6 +116,7 @@ impl Block<'_> {
         let streams =
             sorted || self.keys.is_empty() || self.has_totals() || self.aggregates.iter().any(|a| a.distinct);
         match streams {
+            _ if self.keeps_digits => Quotient::Whole,
             _ if self.has_windows() || read_back => Quotient::Shown,
             true => Quotient::Whole,
             false => Quotient::Divided,

@@ -29,6 +29,7 @@ impl Planner<'_> {
             && !block.has_totals()
             && block.locks[0].is_none()
             && block.semi_joins.is_empty()
+            && block.scalar_joins.is_empty()
             && !block.filter.iter().any(has_subquery);
         if !is_plain || block.aggregates.len() < 2 {
             return Ok(None);

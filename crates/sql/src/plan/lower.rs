@@ -14,7 +14,7 @@
 use super::filter::is_steady;
 use super::from::{FromInput, Tree};
 use super::join::{JoinInput, Joined, conditions};
-use super::logical::{Block, Form, Query, SemiJoin};
+use super::logical::{Block, Form, Query, ScalarJoin, SemiJoin};
 use super::order::{LIMIT_GUESS, OrderWish, sort_cost};
 use super::walk::has_subquery;
 use super::{
@@ -26,6 +26,9 @@ use crate::expr::{AggFunc, Aggregate, Expr, Node, build};
 /// A semijoin is joined if that costs less than this share: a row is tested where it is found, in the order of its table, and what a test
 /// costs is known better than how many different values there are.
 const CLEARLY_LESS: f64 = 0.7;
+/// All groups are made if that costs less than this share: which rows ask for theirs is often a guess, and each that does not ask makes the other
+/// form cheaper.
+const MUCH_LESS: f64 = 0.25;
 
 impl<'a> Planner<'a> {
     /// A query that stands by itself, behind all those that it refers to, when all of them have been rewritten.
@@ -177,13 +180,14 @@ impl<'a> Planner<'a> {
         Ok((select, block.order))
     }
 
-    /// Chooses the join order and the indexes, and which of its semijoins a block joins: each in turn, if that is cheaper than to test
-    /// it. Takes the block's tree and filter; what of the filter no table could apply comes back.
+    /// Chooses the join order and the indexes, and in which forms a block's subqueries are done: each in turn in another form, if that is cheaper.
+    /// Takes the block's tree and filter; what of the filter no table could apply comes back.
     fn cheapest_source(&mut self, block: &mut Block, wish: &OrderWish) -> Result<Joined> {
         let semi_joins = std::mem::take(&mut block.semi_joins);
+        let scalar_joins = std::mem::take(&mut block.scalar_joins);
         let filter = block.filter.take();
         let tree = block.tree.take();
-        if semi_joins.is_empty() {
+        if semi_joins.is_empty() && scalar_joins.is_empty() {
             let ordered = match may_be_ordered(block, wish) {
                 Some(first) => self.ordered_source(block, (&tree, &filter), wish, first)?,
                 None => None,
@@ -193,48 +197,68 @@ impl<'a> Planner<'a> {
                 None => self.block_source(block, (tree, filter), (wish, None)),
             };
         }
-        let mut ids = Vec::new();
-        for semi_join in &semi_joins {
-            semi_join.exprs().for_each(|e| subqueries_in(e, &mut ids));
-            if let Some(FromInput::Derived { query, .. }) =
-                semi_join.join.as_ref().map(|join| &join.table.input)
-            {
-                ids.push(*query);
-            }
-        }
-        ids.into_iter().try_for_each(|id| self.lower_query(id))?;
+        let choice = Choice {
+            results: Results::of(block),
+            tree,
+            filter,
+            semi_joins,
+            scalar_joins,
+        };
+        choice
+            .queries()
+            .into_iter()
+            .try_for_each(|id| self.lower_query(id))?;
         // What is told is what is considered for the plan that is taken.
         let trace = self.trace.take();
-        let mut forms = vec![Form::Test; semi_joins.len()];
-        let with = |planner: &Self, forms: &[Form], block: &mut Block| {
-            let (tree, filter) = (tree.clone(), filter.clone());
-            planner.source_with(block, (tree, filter), (&semi_joins, forms), wish)
-        };
-        let mut best = with(self, &forms, block)?;
-        let mut least = self.dice.weigh(self.cost_of(&best.source, best.filter.as_ref()));
+        let mut forms = choice.first_forms();
+        let mut best = self.source_with(block, &choice, &forms, wish)?;
+        let mut least = self.cost_with(block, &best);
         // A few rows that pass the tests are found before all that could be joined are.
         let stops_early = wish.limited
             && !block.distinct
             && !block.is_grouped()
             && (block.order.is_empty() || best.ordered);
-        for at in (0..semi_joins.len()).filter(|_| !stops_early) {
-            for form in semi_joins[at].other_forms() {
+        for at in (0..forms.len()).filter(|_| !stops_early) {
+            for form in choice.other_forms(at) {
                 let before = std::mem::replace(&mut forms[at], form);
-                let other = with(self, &forms, block)?;
-                let cost = self
-                    .dice
-                    .weigh(self.cost_of(&other.source, other.filter.as_ref()));
-                match cost < least * CLEARLY_LESS {
+                let other = self.source_with(block, &choice, &forms, wish)?;
+                let cost = self.cost_with(block, &other);
+                match cost < self.most_of(least, &best, choice.scalar_at(at)) {
                     true => (best, least) = (other, cost),
                     false => forms[at] = before,
                 }
             }
         }
         self.trace = trace;
-        if self.trace.is_some() {
-            best = with(self, &forms, block)?;
+        match self.trace {
+            Some(_) => best = self.source_with(block, &choice, &forms, wish)?,
+            None => choice.put_results(block, &forms),
         }
         Ok(best)
+    }
+
+    /// What another form may cost at most to be taken instead of one that costs `least`. Of a scalar join what it adds counts, beside what the
+    /// subquery costs that runs for each row.
+    fn most_of(&self, least: f64, best: &Joined, scalar: Option<&ScalarJoin>) -> f64 {
+        match scalar {
+            None => least * CLEARLY_LESS,
+            Some(scalar) => {
+                let runs = self.rows_of_source(&best.source) * self.query_cost(scalar.query);
+                least - runs * (1.0 - MUCH_LESS)
+            }
+        }
+    }
+
+    /// What a block costs whose rows come from a source, with the subqueries that are evaluated on each.
+    fn cost_with(&self, block: &Block, joined: &Joined) -> f64 {
+        let rows = self.rows_of_source(&joined.source);
+        let inputs = block.aggregates.iter().flat_map(Aggregate::inputs);
+        let values = block
+            .results()
+            .chain(inputs)
+            .map(|e| self.cost_of_values(rows, e));
+        let cost = self.cost_of(&joined.source, joined.filter.as_ref()) + values.sum::<f64>();
+        self.dice.weigh(cost)
     }
 
     /// The joins with the table of the wanted order first, if few rows of them are wanted and that costs less than to sort all.
@@ -263,29 +287,46 @@ impl<'a> Planner<'a> {
         Ok((self.dice.weigh(few) < self.dice.weigh(sorted)).then_some(ordered))
     }
 
-    /// The same where it has been decided which of them are joined.
+    /// The same where it has been decided in which forms subqueries are done; the block's results read what these give then.
     fn source_with(
         &self,
         block: &mut Block,
-        (tree, filter): (Option<Tree>, Option<Expr>),
-        (semi_joins, forms): (&[SemiJoin], &[Form]),
+        choice: &Choice,
+        forms: &[Form],
         wish: &OrderWish,
     ) -> Result<Joined> {
         let own = block.tables.len();
-        let mut conditions: Vec<Expr> = filter.into_iter().collect();
-        let mut list: Vec<Tree> = tree.into_iter().collect();
-        for (semi_join, form) in semi_joins.iter().zip(forms) {
+        let (of_semi, of_scalar) = forms.split_at(choice.semi_joins.len());
+        let mut conditions: Vec<Expr> = choice.filter.iter().cloned().collect();
+        let mut tree = choice.tree.clone();
+        let mut list = Vec::new();
+        for scalar in choice.scalars(of_scalar) {
+            let right = Box::new(Tree::Table(block.tables.len()));
+            block.tables.push(scalar.joined.table.clone());
+            let on = scalar.joined.on.clone();
+            tree = tree.map(|left| Tree::Left {
+                left: Box::new(left),
+                right,
+                on,
+            });
+        }
+        list.extend(tree);
+        for (semi_join, form) in choice.semi_joins.iter().zip(of_semi) {
             match (form, &semi_join.join, &semi_join.values) {
                 (Form::Join, Some(join), _) => {
                     list.push(Tree::Table(block.tables.len()));
                     block.tables.push(join.table.clone());
-                    block.locks.push(None);
                     conditions.extend(join.on.iter().cloned());
                 }
                 (Form::Values, _, Some(values)) => conditions.push(values.clone()),
                 _ => conditions.push(semi_join.test.clone()),
             }
         }
+        block.locks.resize(block.tables.len(), None);
+        for scalar in choice.scalars(of_scalar) {
+            conditions.iter_mut().for_each(|e| scalar.put_into(e));
+        }
+        choice.put_results(block, forms);
         let tree = match list.len() {
             1 => list.pop(),
             _ => Some(Tree::Inner {
@@ -296,6 +337,7 @@ impl<'a> Planner<'a> {
             }),
         };
         let filter = match conditions.len() {
+            0 => None,
             1 => conditions.pop(),
             _ => Some(build::and(conditions)),
         };
@@ -411,7 +453,7 @@ impl<'a> Query<'a> {
 
 impl Block<'_> {
     /// How many values a finished group has.
-    fn finished(&self) -> usize {
+    pub(super) fn finished(&self) -> usize {
         let rollup = self.rollup.iter();
         self.aggregates.len() + rollup.map(|r| self.keys.len() + r.groupings.len()).sum::<usize>()
     }
@@ -492,6 +534,92 @@ impl Block<'_> {
             .iter()
             .chain(self.aggregates.iter().flat_map(|a| &a.args));
         !self.results().chain(inputs).any(has_subquery)
+    }
+}
+
+/// What of a block depends on the forms in which its subqueries are done: those of its semijoins come before those of its scalar joins.
+struct Choice {
+    tree: Option<Tree>,
+    filter: Option<Expr>,
+    results: Results,
+    semi_joins: Vec<SemiJoin>,
+    scalar_joins: Vec<ScalarJoin>,
+}
+
+/// The clauses that subqueries with another form may stand in, beside WHERE.
+struct Results {
+    output: Vec<Expr>,
+    order: Vec<(Expr, bool)>,
+    aggregates: Vec<Aggregate>,
+}
+
+impl Results {
+    fn of(block: &Block) -> Results {
+        Results {
+            output: block.output.clone(),
+            order: block.order.clone(),
+            aggregates: block.aggregates.clone(),
+        }
+    }
+}
+
+impl Choice {
+    /// The numbers of the queries of all forms.
+    fn queries(&self) -> Vec<usize> {
+        let mut ids = Vec::new();
+        let tests = self.semi_joins.iter().flat_map(SemiJoin::exprs);
+        tests.for_each(|e| subqueries_in(e, &mut ids));
+        let joins = self
+            .semi_joins
+            .iter()
+            .filter_map(|semi_join| semi_join.join.as_ref());
+        let values = self.scalar_joins.iter().map(|scalar| &scalar.joined);
+        for join in joins.chain(values) {
+            if let FromInput::Derived { query, .. } = &join.table.input {
+                ids.push(*query);
+            }
+        }
+        ids.extend(self.scalar_joins.iter().map(|scalar| scalar.query));
+        ids
+    }
+
+    /// All as they are written.
+    fn first_forms(&self) -> Vec<Form> {
+        vec![Form::Test; self.semi_joins.len() + self.scalar_joins.len()]
+    }
+
+    /// The scalar join whose form stands at a place; `None`: it is that of a semijoin.
+    fn scalar_at(&self, at: usize) -> Option<&ScalarJoin> {
+        self.scalar_joins.get(at.checked_sub(self.semi_joins.len())?)
+    }
+
+    fn other_forms(&self, at: usize) -> Vec<Form> {
+        match self.semi_joins.get(at) {
+            Some(semi_join) => semi_join.other_forms().collect(),
+            None => vec![Form::Join],
+        }
+    }
+
+    /// The scalar joins that are joined.
+    fn scalars<'c>(&'c self, forms: &'c [Form]) -> impl Iterator<Item = &'c ScalarJoin> {
+        let pairs = self.scalar_joins.iter().zip(forms);
+        pairs.filter_map(|(scalar, form)| (*form == Form::Join).then_some(scalar))
+    }
+
+    /// Has a block read what its subqueries give in these forms.
+    fn put_results(&self, block: &mut Block, forms: &[Form]) {
+        if self.scalar_joins.is_empty() {
+            return;
+        }
+        block.output.clone_from(&self.results.output);
+        block.order.clone_from(&self.results.order);
+        block.aggregates.clone_from(&self.results.aggregates);
+        for scalar in self.scalars(&forms[self.semi_joins.len()..]) {
+            let order = block.order.iter_mut().map(|(e, _)| e);
+            let inputs = block.aggregates.iter_mut().flat_map(Aggregate::inputs_mut);
+            let all = block.output.iter_mut().chain(order).chain(inputs);
+            all.for_each(|e| scalar.put_into(e));
+        }
     }
 }
 

@@ -375,6 +375,8 @@ pub struct Planner<'a> {
     /// The subqueries and derived tables, by the numbers that expressions and tables know them by. Of those that are in `lowered`
     /// all is here but their bodies.
     queries: Vec<Query<'a>>,
+    /// Those among them that rules have made of others, which stand in these.
+    forms: Vec<usize>,
     /// The same as they are run, as far as that has been decided.
     lowered: Vec<Option<QueryPlan>>,
     pub uses: Vec<TableUse>,
@@ -436,6 +438,7 @@ impl<'a> Planner<'a> {
             state,
             binder,
             queries: Vec::new(),
+            forms: Vec::new(),
             lowered: Vec::new(),
             uses: Vec::new(),
             common: Vec::new(),

@@ -59,6 +59,7 @@ impl Planner<'_> {
     pub(super) fn values_wish(&self, block: &Block) -> Option<ValuesWish> {
         let asks = block.tables.len() == 1
             && block.semi_joins.is_empty()
+            && block.scalar_joins.is_empty()
             && block.locks[0].is_none()
             && !block.has_windows()
             && !block.has_totals()

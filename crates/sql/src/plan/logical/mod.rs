@@ -21,7 +21,7 @@ use super::join::{conditions, conditions_mut};
 use super::rollup::RollupPlan;
 use super::window::WindowPass;
 use super::{QueryBody, QueryPlan, SelectPlan};
-use crate::expr::{Aggregate, BindCtx, Expr, Node};
+use crate::expr::{Aggregate, BindCtx, Expr, Node, SubqueryKind};
 use crate::parse::ast::{BlockAdvice, Denied};
 use std::sync::Arc;
 use tidemark_engine::LockWait;
@@ -42,6 +42,17 @@ pub(super) struct SemiJoin {
 pub(super) struct JoinedValues {
     pub table: FromTable,
     pub on: Vec<Expr>,
+}
+
+/// A subquery that gives one value for each row, in another form: one query gives the values of all rows, and a row of the block finds its own.
+#[derive(Clone)]
+pub(super) struct ScalarJoin {
+    /// The subquery, by its number. In the first form it runs for each row.
+    pub query: usize,
+    /// The query of all values, whose slots are behind those of all other tables; it has at most one row for each of the block.
+    pub joined: JoinedValues,
+    /// What the subquery gives, of the row with that table's, or with NULLs in its place.
+    pub value: Expr,
 }
 
 /// One of the forms of a [`SemiJoin`].
@@ -65,6 +76,37 @@ impl SemiJoin {
     }
 }
 
+impl ScalarJoin {
+    /// Puts the value in the place of the subquery.
+    pub fn put_into(&self, e: &mut Expr) {
+        match &e.node {
+            Node::Subquery { id, kind, .. } if *id == self.query => {
+                let value = match kind {
+                    SubqueryKind::NotExists => Expr {
+                        node: Node::Not(Box::new(self.value.clone())),
+                        ..self.value.clone()
+                    },
+                    _ => self.value.clone(),
+                };
+                *e = Expr {
+                    node: value.node,
+                    ty: value.ty,
+                    name: e.name.take(),
+                };
+            }
+            _ => e.children_mut().into_iter().for_each(|e| self.put_into(e)),
+        }
+    }
+
+    fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.joined.on.iter().chain([&self.value])
+    }
+
+    fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        self.joined.on.iter_mut().chain([&mut self.value])
+    }
+}
+
 /// A query as it is bound.
 pub(super) type Query<'a> = QueryPlan<Block<'a>>;
 
@@ -84,8 +126,12 @@ pub(super) struct Block<'a> {
     pub filter: Option<Expr>,
     /// Further conditions on its rows.
     pub semi_joins: Vec<SemiJoin>,
+    /// Subqueries in its clauses that have another form.
+    pub scalar_joins: Vec<ScalarJoin>,
     pub keys: Vec<Expr>,
     pub aggregates: Vec<Aggregate>,
+    /// Averages of its groups are those of a query without GROUP BY, whose digits none of them loses.
+    pub keeps_digits: bool,
     pub rollup: Option<RollupPlan>,
     pub having: Option<Expr>,
     pub windows: Vec<WindowPass>,
@@ -128,6 +174,15 @@ impl Block<'_> {
         self.output.iter().chain(&self.having).chain(order).chain(windows)
     }
 
+    /// The joins that are forms of its subqueries.
+    pub fn joined(&self) -> impl Iterator<Item = &JoinedValues> {
+        let tests = self
+            .semi_joins
+            .iter()
+            .filter_map(|semi_join| semi_join.join.as_ref());
+        tests.chain(self.scalar_joins.iter().map(|scalar| &scalar.joined))
+    }
+
     /// Whether it assigns user variables, outside of the queries in it.
     pub fn assigns(&self) -> bool {
         let mut found = false;
@@ -137,7 +192,7 @@ impl Block<'_> {
     }
 
     /// The expressions, not those inside of them, of all clauses.
-    fn exprs(&self) -> impl Iterator<Item = &Expr> {
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let documents = self.tables.iter().filter_map(|table| match &table.input {
             FromInput::Json(plan) => Some(&plan.document),
             _ => None,
@@ -145,9 +200,11 @@ impl Block<'_> {
         let inputs = self.aggregates.iter().flat_map(Aggregate::inputs);
         let joins = self.tree.iter().flat_map(conditions);
         let tests = self.semi_joins.iter().flat_map(SemiJoin::exprs);
+        let values = self.scalar_joins.iter().flat_map(ScalarJoin::exprs);
         let rows = joins
             .chain(&self.filter)
             .chain(tests)
+            .chain(values)
             .chain(&self.keys)
             .chain(inputs);
         rows.chain(self.results()).chain(documents)
@@ -166,6 +223,8 @@ impl Block<'_> {
         rows.for_each(&mut *change);
         let tests = self.semi_joins.iter_mut().flat_map(SemiJoin::exprs_mut);
         tests.for_each(&mut *change);
+        let values = self.scalar_joins.iter_mut().flat_map(ScalarJoin::exprs_mut);
+        values.for_each(&mut *change);
         let inputs = self.aggregates.iter_mut().flat_map(Aggregate::inputs_mut);
         inputs.for_each(&mut *change);
         let order = self.order.iter_mut().map(|(e, _)| e);

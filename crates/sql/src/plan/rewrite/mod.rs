@@ -6,37 +6,63 @@
 //!
 //! - [`derived_merge`]: a derived table or common table becomes a part of the join that it stands in.
 //! - [`condition_pushdown`]: a condition on a derived table is tested where its rows are found.
+//! - [`scalar_join`]: a subquery that gives an aggregate for each row may become a join with all of these.
 //! - [`semijoin`]: IN and EXISTS may become joins.
 
 mod columns;
 mod condition_pushdown;
 mod derived_merge;
+mod scalar_join;
 mod semijoin;
+mod verify;
 
 use super::Planner;
 use super::QueryBody;
 use super::from::FromInput;
-use super::logical::Query;
+use super::logical::{Block, Query};
+use crate::expr::{Expr, build};
 use crate::variables::Rewrites;
+use verify::{count_conditions, verify};
 
-/// A rule: whether it is on, and what it does.
+/// A rule: its name in `optimizer_switch`, whether it is on, and what it does.
 struct Rule {
+    name: &'static str,
     is_on: fn(&Rewrites) -> bool,
     apply: for<'a> fn(&mut Planner<'a>, &mut Query<'a>),
+    /// It may leave conditions out.
+    drops_conditions: bool,
+    /// It is about queries in queries alone.
+    is_nested: bool,
 }
 
-const RULES: [Rule; 3] = [
+const RULES: [Rule; 4] = [
     Rule {
+        name: "derived_merge",
         is_on: |rewrites| rewrites.derived_merge,
         apply: |planner, root| planner.merge_derived(root),
+        drops_conditions: false,
+        is_nested: true,
     },
     Rule {
+        name: "derived_condition_pushdown",
         is_on: |rewrites| rewrites.condition_pushdown,
         apply: |planner, root| planner.push_conditions(root),
+        drops_conditions: false,
+        is_nested: true,
     },
     Rule {
+        name: "subquery_to_derived",
+        is_on: |rewrites| rewrites.subquery_to_derived,
+        apply: |planner, root| planner.join_scalar_subqueries(root),
+        drops_conditions: false,
+        is_nested: true,
+    },
+    Rule {
+        name: "semijoin",
         is_on: |rewrites| rewrites.semijoin,
         apply: |planner, root| planner.join_subqueries(root),
+        drops_conditions: false,
+        is_nested: true,
     },
 ];
 
@@ -47,14 +73,37 @@ impl<'a> Planner<'a> {
             self.lowered.is_empty(),
             "queries are rewritten before any is lowered"
         );
-        // All rules are about queries in queries.
-        if self.queries.is_empty() {
-            return;
-        }
         let on = &self.state.settings.rewrites;
-        for rule in RULES.iter().filter(|rule| (rule.is_on)(on)) {
-            (rule.apply)(self, root);
+        let is_flat = self.queries.is_empty();
+        for rule in RULES
+            .iter()
+            .filter(|rule| !(is_flat && rule.is_nested) && (rule.is_on)(on))
+        {
+            self.apply(rule, root);
         }
+    }
+
+    fn apply(&mut self, rule: &Rule, root: &mut Query<'a>) {
+        if !cfg!(debug_assertions) {
+            return (rule.apply)(self, root);
+        }
+        let before = count_conditions(self, root);
+        (rule.apply)(self, root);
+        verify(self, root, rule.name);
+        let after = count_conditions(self, root);
+        assert!(
+            rule.drops_conditions || after >= before,
+            "{}: {before} conditions have become {after}",
+            rule.name
+        );
+    }
+
+    /// Adds a query that a rule has made of another, and that is the only one to read it; returns its number.
+    fn add_form(&mut self, query: Query<'a>) -> usize {
+        let id = self.queries.len();
+        self.queries.push(query);
+        self.forms.push(id);
+        id
     }
 
     /// Works on a query of this number with all others at hand; those do not find it meanwhile.
@@ -85,5 +134,28 @@ impl<'a> Planner<'a> {
             self.with_query(id, |planner, query| planner.settle_reads(query));
         }
         self.settle_reads(root);
+    }
+}
+
+impl<'a> Query<'a> {
+    /// Hands on each block of this query but those of recursive steps, which read their table before all others.
+    fn blocks_mut(&mut self, f: &mut dyn FnMut(&mut Block<'a>)) {
+        match &mut self.body {
+            QueryBody::Select(block) => f(block),
+            QueryBody::Set { first, rest } => {
+                first.blocks_mut(f);
+                rest.iter_mut().for_each(|branch| branch.plan.blocks_mut(f));
+            }
+            QueryBody::Recursive(recursion) => recursion.seed.blocks_mut(f),
+            QueryBody::Values(_) => {}
+        }
+    }
+}
+
+/// The conditions that all hold, as one; `None` of none.
+fn all_of(mut conditions: Vec<Expr>) -> Option<Expr> {
+    match conditions.len() {
+        0 | 1 => conditions.pop(),
+        _ => Some(build::and(conditions)),
     }
 }

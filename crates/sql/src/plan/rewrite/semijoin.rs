@@ -199,7 +199,15 @@ impl<'a> Planner<'a> {
 
     /// The two sides of an equality, if one is of the row outside and the other of the rows inside: the former as it is outside.
     fn equality_with_outside(&self, e: &Expr) -> Option<(CmpKind, Expr, Expr)> {
-        let Node::Compare(CmpOp::Eq, kind, sides) = &e.node else {
+        match self.comparison_with_outside(e)? {
+            (CmpOp::Eq, kind, outside, inside) => Some((kind, outside, inside)),
+            _ => None,
+        }
+    }
+
+    /// The parts of a comparison `inside op outside`, however it is written, as [`Planner::equality_with_outside`] has those of an equality.
+    pub(super) fn comparison_with_outside(&self, e: &Expr) -> Option<(CmpOp, CmpKind, Expr, Expr)> {
+        let Node::Compare(op, kind, sides) = &e.node else {
             return None;
         };
         let [left, right] = &**sides;
@@ -209,16 +217,16 @@ impl<'a> Planner<'a> {
                 && columns.iter().all(|slot| (OUTER..2 * OUTER).contains(slot))
                 && is_steady(e)
         };
-        let (outside, inside) = match (is_outside(left), is_outside(right)) {
-            (true, false) => (left, right),
-            (false, true) => (right, left),
+        let (op, outside, inside) = match (is_outside(left), is_outside(right)) {
+            (true, false) => (op.flipped(), left, right),
+            (false, true) => (*op, right, left),
             _ => return None,
         };
-        Some((*kind, within(outside, OUTER)?, inside.clone()))
+        Some((op, *kind, within(outside, OUTER)?, inside.clone()))
     }
 
     /// Whether an expression of a query reads no row but that of the query's tables, and gives the same each time.
-    fn reads_nothing_outside(&self, e: &Expr) -> bool {
+    pub(super) fn reads_nothing_outside(&self, e: &Expr) -> bool {
         let mut nothing = true;
         e.walk(&mut |e| {
             nothing &= match &e.node {
@@ -236,7 +244,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The same of the tables of a block and the conditions of their joins.
-    fn reads_nothing_around(&self, block: &Block) -> bool {
+    pub(super) fn reads_nothing_around(&self, block: &Block) -> bool {
         let joins = block.tree.iter().flat_map(crate::plan::join::conditions);
         let mut tables = block.tables.iter().map(|table| match &table.input {
             FromInput::Stored { .. } | FromInput::Virtual(_) => true,
@@ -267,7 +275,7 @@ impl<'a> Planner<'a> {
         if let Some(values) = values {
             let mut values = Query::of(QueryBody::Select(Box::new(values)), columns);
             self.settle_reads(&mut values);
-            self.queries.push(values);
+            return self.add_form(values);
         }
         self.queries.len() - 1
     }
@@ -282,25 +290,30 @@ impl<'a> Planner<'a> {
             build::compare_as(CmpOp::Eq, *kind, outside.clone(), column)
         });
         let on = on.collect();
-        let name = format!("<subquery{}>", id + 2);
         JoinedValues {
             on,
-            table: FromTable {
-                locked_as: name.clone(),
-                alias: name,
-                base,
-                input: FromInput::Derived {
-                    query,
-                    lateral: false,
-                },
-                within: None,
-                rights: Arc::clone(&block.tables[0].rights),
-                allowed: None,
-                forced: false,
-                apart: false,
-                recursive: None,
-            },
+            table: subquery_table(id, query, base, block),
         }
+    }
+}
+
+/// The query of what a subquery gives, by the numbers of both, as a table behind a block's own.
+pub(super) fn subquery_table(id: usize, query: usize, base: usize, block: &Block) -> FromTable {
+    let name = format!("<subquery{}>", id + 2);
+    FromTable {
+        locked_as: name.clone(),
+        alias: name,
+        base,
+        input: FromInput::Derived {
+            query,
+            lateral: false,
+        },
+        within: None,
+        rights: Arc::clone(&block.tables[0].rights),
+        allowed: None,
+        forced: false,
+        apart: false,
+        recursive: None,
     }
 }
 
@@ -369,8 +382,10 @@ impl<'a> Block<'a> {
             width: self.width,
             filter: (!rest.is_empty()).then(|| build::and(rest)),
             semi_joins: self.semi_joins.clone(),
+            scalar_joins: self.scalar_joins.clone(),
             keys: Vec::new(),
             aggregates: Vec::new(),
+            keeps_digits: false,
             rollup: None,
             having: None,
             windows: Vec::new(),
@@ -385,21 +400,21 @@ impl<'a> Block<'a> {
 }
 
 /// `e IS NOT NULL`, if it may be NULL; a condition like another.
-fn not_null(e: &Expr, like: &Expr) -> Option<Expr> {
+pub(super) fn not_null(e: &Expr, like: &Expr) -> Option<Expr> {
     let with = |node| Expr { node, ..like.clone() };
     let is_null = with(Node::IsNull(Box::new(e.clone())));
     e.ty.nullable.then(|| with(Node::Not(Box::new(is_null))))
 }
 
 /// What a plan calls a value: by its column, if it is one.
-fn name_of(e: &Expr) -> String {
+pub(super) fn name_of(e: &Expr) -> String {
     let column = e.name.as_deref().and_then(|name| name.rsplit('`').nth(1));
     column.unwrap_or("value").to_owned()
 }
 
 /// Whether two values inside that equal the same value outside are equal to each other as values of their own type, which decides
 /// what DISTINCT leaves out.
-fn is_one_to_one((kind, outside, inside): &(CmpKind, Expr, Expr)) -> bool {
+pub(super) fn is_one_to_one((kind, outside, inside): &(CmpKind, Expr, Expr)) -> bool {
     let own = |ty: &SqlType| match kind {
         CmpKind::Int | CmpKind::Decimal | CmpKind::DateTime | CmpKind::Time => true,
         CmpKind::Str(collation) => ty.collation == *collation && !ty.is_member(),

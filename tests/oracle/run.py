@@ -43,8 +43,10 @@ from tables import Table  # noqa: E402
 
 TINY = "SET SESSION sort_buffer_size = 32768, join_buffer_size = 128, tmp_table_size = 1024"
 # The rules that make other queries of queries, and ways to read a table that are not always considered, each off in turn, and all.
-RULES = ["derived_merge", "derived_condition_pushdown", "semijoin", "index_merge", "skip_scan"]
+RULES = ["derived_merge", "outer_join_removal", "having_pushdown", "derived_condition_pushdown", "semijoin", "index_merge", "skip_scan"]
 WITHOUT = [f"SET SESSION optimizer_switch = '{rule}=off'" for rule in RULES] + ["SET SESSION optimizer_switch = '" + ",".join(f"{rule}=off" for rule in RULES) + "'"]
+# And one that is off by default.
+WITHOUT.append("SET SESSION optimizer_switch = 'subquery_to_derived=on'")
 WITH = "SET SESSION optimizer_switch = DEFAULT"
 ROOMY = "SET SESSION sort_buffer_size = 262144, join_buffer_size = 262144, tmp_table_size = 16777216"
 # What must never be answered: unknown error, connections that are gone.
@@ -395,6 +397,8 @@ class Questions:
             f"SELECT x.id, g.i FROM (SELECT * FROM {one.name} x WHERE {around}) x JOIN (SELECT y.{other} AS k, y.id AS i, y.id + 1 AS j FROM {two.name} y) g ON g.k = x.{name} AND g.j > x.id",
             f"SELECT x.id, (SELECT COUNT(*) FROM (SELECT y.id AS i, y.{other} AS k FROM {two.name} y WHERE {within}) g WHERE g.k = x.{name} AND g.i IN (SELECT id FROM {one.name})) FROM {one.name} x",
             *self.indexed(one, [column, self.chance.choice(plain)], outer),
+            *self.of_groups(one, two, (name, other), (around, within)),
+            *self.outer_joins(one, two, (name, other), (around, within)),
         ])
         seeds = [f"SET SESSION tidemark_random_plans = {self.chance.randint(1, 1 << 32)}" for _ in range(4)]
         if answers := self.all_of(query, *(sql for seed in seeds for sql in (seed, query))):
@@ -403,6 +407,49 @@ class Questions:
         if answers := self.all_of(query, *(sql for rule in WITHOUT for sql in (rule, query)), WITH):
             for rows in answers[2::2]:
                 self.same(rows, answers[0])
+
+    def of_groups(self, one: Table, two: Table, keys: tuple[str, str], conditions: tuple[str, str]) -> list[str]:
+        """Subqueries that give one value for each row, in the clauses where they may stand."""
+        (name, other), (around, within) = keys, conditions
+        numbers = [column.name for column in two.columns if column.kind == "n"] + ["id"]
+        value, residue = self.chance.choice(numbers), self.chance.choice(two.columns).name
+        aggregate = self.chance.choice(["COUNT(*)", f"COUNT(y.{value})", f"SUM(y.{value})", f"AVG(y.{value})", f"MIN(y.{value})", f"MAX(y.id)", f"COUNT(DISTINCT y.{value})", "IFNULL(MAX(y.id), 7)", "COUNT(*) * 2 + 1",
+                                        f"0.5 * SUM(y.id)", f"BIT_XOR(y.id)", f"COALESCE(SUM(y.id), COUNT(*), 3)"])
+        sub = f"(SELECT {aggregate} FROM {two.name} y WHERE y.{other} = x.{name}{self.chance.choice(['', f' AND {within}', ' AND y.id > 3'])})"
+        exists = f"{self.chance.choice(['', 'NOT '])}EXISTS (SELECT 1 FROM {two.name} y WHERE y.{other} = x.{name} AND y.{residue} {self.chance.choice(['<>', '<', '>=', '>', '<='])} x.{self.chance.choice(['id', name])})"
+        operator = self.chance.choice(["<", ">=", "=", "<>", "<=>"])
+        return [
+            f"SELECT x.id FROM {one.name} x WHERE x.id {operator} {sub} AND {around}",
+            f"SELECT x.id FROM {one.name} x WHERE x.id {operator} {sub} OR {around}",
+            f"SELECT x.id FROM {one.name} x WHERE NOT (x.id * 2 {operator} {sub})",
+            f"SELECT x.id FROM {one.name} x WHERE {sub} IS NULL OR {sub} = 0",
+            f"SELECT x.id, {sub}, {sub} {operator} x.id FROM {one.name} x WHERE {around} ORDER BY {sub}, x.id",
+            f"SELECT SUM({sub}), COUNT(*), MAX(x.id) FROM {one.name} x",
+            f"SELECT x.id, z.id FROM {one.name} x LEFT JOIN {two.name} z ON z.id = x.id WHERE x.id {operator} {sub}",
+            f"SELECT x.id FROM {one.name} x WHERE x.id IN (SELECT x.id FROM {one.name} x WHERE x.id {operator} {sub})",
+            f"SELECT x.id FROM {one.name} x WHERE {exists} AND {around}",
+            f"SELECT x.id FROM {one.name} x WHERE {exists} OR {around}",
+            f"SELECT x.id, {exists}, EXISTS (SELECT 1 FROM {two.name} y WHERE y.{other} = x.{name}) FROM {one.name} x",
+        ]
+
+    def outer_joins(self, one: Table, two: Table, keys: tuple[str, str], conditions: tuple[str, str]) -> list[str]:
+        """Outer joins that may add nothing, or nothing but rows of NULLs that are refused; conditions of HAVING and of neighbours."""
+        (name, other), (around, within) = keys, conditions
+        key = self.chance.choice(["y.id = x.id", f"y.{other} = x.{name}", f"y.id = x.{name}", f"y.{other} = x.{name} AND y.id = 5", f"y.id = x.id AND {within}"])
+        left = f"{one.name} x LEFT JOIN {two.name} y ON {key}"
+        constant = lambda: self.constant(next(column for column in one.columns if column.name == name))  # noqa: E731
+        more = self.chance.choice(["", f" LEFT JOIN {two.name} z ON z.id = y.id", f" LEFT JOIN {one.name} z ON z.{name} = x.{name}"])
+        return [
+            f"SELECT x.id FROM {left}{more}",
+            f"SELECT COUNT(*) FROM {left}{more} WHERE {around}",
+            f"SELECT DISTINCT x.id FROM {left}{more} WHERE {around}",
+            f"SELECT MIN(x.id), MAX(x.id), COUNT(DISTINCT x.id) FROM {left}{more} GROUP BY x.id % 3",
+            f"SELECT x.id, y.id FROM {left} WHERE {within}",
+            f"SELECT x.id, y.id FROM {left} WHERE NOT ({within}) OR ({within} AND {around})",
+            f"SELECT {name} IS NULL, MIN(id), COUNT(*) FROM {one.name} GROUP BY {name} HAVING {name} {self.chance.choice(['=', '<', '<>'])} {constant()} AND COUNT(*) < 9",
+            f"WITH g AS (SELECT {name} AS k, MIN(id) AS i FROM {one.name} GROUP BY {name}) SELECT x.i, y.i FROM g x, g y WHERE x.k = {constant()} AND y.k > {constant()}",
+            f"SELECT x.id, g.n FROM {one.name} x JOIN (SELECT {other} AS k, COUNT(*) AS n FROM {two.name} GROUP BY {other}) g ON g.k = x.{name} WHERE x.{name} = {constant()}",
+        ]
 
     def indexed(self, table: Table, columns: list, over: Expressions) -> list[str]:
         """What indexes may be read for in groups, or several for the branches of an OR. Texts that are equal may be different, so of those of a group any may be shown."""

@@ -50,6 +50,10 @@ pub struct Rewrites {
     pub subquery_to_derived: bool,
     /// The branches of an OR may each be found by an index of its own.
     pub index_merge: bool,
+    /// An outer join that adds nothing is not made.
+    pub outer_join_removal: bool,
+    /// Conditions of HAVING on keys of groups are tested before there are groups.
+    pub having_pushdown: bool,
     /// An index may lead from one group of rows to the next.
     pub skip_scan: bool,
 }
@@ -64,6 +68,8 @@ impl Rewrites {
             index_merge: is_on(switches, "index_merge")
                 && (is_on(switches, "index_merge_union") || is_on(switches, "index_merge_sort_union")),
             skip_scan: is_on(switches, "skip_scan"),
+            outer_join_removal: is_on(switches, "outer_join_removal"),
+            having_pushdown: is_on(switches, "having_pushdown"),
         }
     }
 }

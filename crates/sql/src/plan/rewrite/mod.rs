@@ -5,6 +5,8 @@
 //! row changes. The query of INSERT … SELECT has ended by then, so it is rewritten as any other.
 //!
 //! - [`derived_merge`]: a derived table or common table becomes a part of the join that it stands in.
+//! - [`outer_join_removal`]: an outer join that adds nothing is not made.
+//! - [`having`]: conditions on keys of groups are tested before there are groups.
 //! - [`condition_pushdown`]: a condition on a derived table is tested where its rows are found.
 //! - [`scalar_join`]: a subquery that gives an aggregate for each row may become a join with all of these.
 //! - [`semijoin`]: IN and EXISTS may become joins.
@@ -12,6 +14,8 @@
 mod columns;
 mod condition_pushdown;
 mod derived_merge;
+mod having;
+mod outer_join_removal;
 mod scalar_join;
 mod semijoin;
 mod verify;
@@ -35,13 +39,27 @@ struct Rule {
     is_nested: bool,
 }
 
-const RULES: [Rule; 4] = [
+const RULES: [Rule; 6] = [
     Rule {
         name: "derived_merge",
         is_on: |rewrites| rewrites.derived_merge,
         apply: |planner, root| planner.merge_derived(root),
         drops_conditions: false,
         is_nested: true,
+    },
+    Rule {
+        name: "outer_join_removal",
+        is_on: |rewrites| rewrites.outer_join_removal,
+        apply: |planner, root| planner.remove_outer_joins(root),
+        drops_conditions: true,
+        is_nested: false,
+    },
+    Rule {
+        name: "having_pushdown",
+        is_on: |rewrites| rewrites.having_pushdown,
+        apply: |planner, root| planner.test_before_grouping(root),
+        drops_conditions: false,
+        is_nested: false,
     },
     Rule {
         name: "derived_condition_pushdown",

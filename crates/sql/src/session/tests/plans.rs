@@ -128,4 +128,5 @@ plans!(
     generated,
     index_merge,
     skip_scan,
+    rewrites,
 );

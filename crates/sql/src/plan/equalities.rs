@@ -71,7 +71,7 @@ impl Joiner<'_, '_> {
     /// Adds the conditions that follow from those of the pool.
     pub(super) fn complete(&self, pool: &mut Vec<Condition>) {
         self.add_parts_of_or(pool);
-        let classes = classes(pool);
+        let classes = classes(pool.iter().map(|condition| &condition.expr));
         if classes.is_empty() {
             return;
         }
@@ -90,7 +90,7 @@ impl Joiner<'_, '_> {
                         kind == class.kind && (x.same_as(a) && y.same_as(b) || x.same_as(b) && y.same_as(a))
                     })
                 };
-                let follows = build_equality(class.kind, a, b, pool);
+                let follows = build_equality(class.kind, a, b);
                 let condition = self.classify(&follows);
                 // Columns of one table are compared where they are written to be.
                 let joins = condition.tables.len() > 1 || is_constant(b);
@@ -167,9 +167,9 @@ impl Class {
 }
 
 /// The classes of the equalities between columns.
-fn classes(pool: &[Condition]) -> Vec<Class> {
+fn classes<'e>(conditions: impl Iterator<Item = &'e Expr> + Clone) -> Vec<Class> {
     let mut classes: Vec<Class> = Vec::new();
-    let equalities = || pool.iter().filter_map(|condition| equality(&condition.expr));
+    let equalities = || conditions.clone().filter_map(equality);
     for (kind, a, b) in equalities() {
         if slot_of(a).is_none() || slot_of(b).is_none() || slot_of(a) == slot_of(b) {
             continue;
@@ -209,14 +209,24 @@ fn classes(pool: &[Condition]) -> Vec<Class> {
     classes
 }
 
-/// A comparison like those of the pool.
-fn build_equality(kind: CmpKind, a: &Expr, b: &Expr, pool: &[Condition]) -> Expr {
-    let like = pool.iter().find(|condition| equality(&condition.expr).is_some());
-    Expr {
-        node: Node::Compare(CmpOp::Eq, kind, Box::new([a.clone(), b.clone()])),
-        ty: like.map_or_else(|| a.ty.clone(), |condition| condition.expr.ty.clone()),
-        name: None,
-    }
+fn build_equality(kind: CmpKind, a: &Expr, b: &Expr) -> Expr {
+    build::compare_as(CmpOp::Eq, kind, a.clone(), b.clone())
+}
+
+/// The comparisons of columns with constants that follow from conditions of which all hold.
+pub(super) fn constants_that_follow<'e>(conditions: impl Iterator<Item = &'e Expr> + Clone) -> Vec<Expr> {
+    let is_own = |e: &Expr| !matches!(e.node, Node::Column(_));
+    let classes = classes(conditions);
+    let fixed = classes
+        .iter()
+        .filter(|class| class.constant.as_ref().is_some_and(is_own));
+    let pairs = fixed.flat_map(|class| {
+        class
+            .pairs()
+            .into_iter()
+            .map(|(a, b)| build_equality(class.kind, a, b))
+    });
+    pairs.collect()
 }
 
 fn all_of(mut list: Vec<Expr>) -> Expr {

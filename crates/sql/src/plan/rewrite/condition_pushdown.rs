@@ -8,17 +8,25 @@
 //!
 //! That leaves whole groups, whole sets of equal rows and whole partitions out, so it is done for conditions that say the same of equal values,
 //! on columns that are keys of the groups, of all partitions, or of rows that are told apart as a whole; for a UNION in each of its queries. A
+//! common table that is named several times tests that one of the conditions of those that name it holds. A
 //! LIMIT is in the way, as is an outer join that adds rows of NULLs. Into a view with rows that the account may not see goes what says nothing of
 //! them (see [`barrier`](crate::plan::barrier)). MySQL does the same (`derived_condition_pushdown`).
 
+use super::all_of;
+use super::columns::within;
 use crate::expr::{Expr, Node, OUTER, build};
 use crate::parse::ast::{Denied, SetOp};
 use crate::plan::access::conjuncts;
-use crate::plan::from::FromInput;
+use crate::plan::equalities::constants_that_follow;
+use crate::plan::from::{FromInput, FromTable};
+use crate::plan::join::inner_conditions;
 use crate::plan::logical::{Block, Query};
 use crate::plan::{AGGREGATE, Planner, QueryBody};
 use crate::types::sort::KeyForm;
 use crate::types::{CmpKind, SqlType};
+
+/// A common table that is named more often takes no conditions.
+const USES_MAX: usize = 8;
 
 impl<'a> Planner<'a> {
     pub(super) fn push_conditions(&mut self, root: &mut Query<'a>) {
@@ -29,7 +37,62 @@ impl<'a> Planner<'a> {
         // From the outside in, so that what has come in goes on.
         self.push_within(root, &times);
         for id in (0..self.queries.len()).rev() {
+            if (2..=USES_MAX).contains(&times[id]) {
+                self.push_into_shared(id, root, times[id]);
+            }
             self.with_query(id, |planner, query| planner.push_within(query, &times));
+        }
+    }
+
+    /// Has a common table that is named several times leave out what all that name it leave out; they go on testing their conditions.
+    fn push_into_shared(&mut self, id: usize, root: &Query<'a>, times: usize) {
+        let mut uses = Vec::new();
+        for query in self.queries.iter().skip(id + 1).chain([root]) {
+            query.walk_blocks(&mut |_| {}, &mut |block, _| self.uses_of(id, block, &mut uses));
+        }
+        let mut wanted: Vec<Expr> = Vec::new();
+        for used in &uses {
+            if !wanted.iter().any(|other| other.same_as(used)) {
+                wanted.push(used.clone());
+            }
+        }
+        if uses.len() < times {
+            return;
+        }
+        let condition = match wanted.len() {
+            1 => wanted.remove(0),
+            _ => build::or(wanted),
+        };
+        self.with_query(id, |_, query| {
+            if may_take(query, &condition, 0) {
+                take(query, &condition, 0);
+            }
+        });
+    }
+
+    /// Adds, for each place in which a block names a query and has conditions on its columns alone, what these say of the columns.
+    fn uses_of(&self, id: usize, block: &Block<'a>, uses: &mut Vec<Expr>) {
+        let Some(tree) = &block.tree else {
+            return;
+        };
+        let named = |table: &FromTable| matches!(table.input, FromInput::Derived { query, lateral: false } if query == id);
+        for (at, table) in block.tables.iter().enumerate().filter(|(_, table)| named(table)) {
+            let end = table.base + self.queries[id].columns.len();
+            let is_own = |e: &&Expr| {
+                let slots = e.columns();
+                !slots.is_empty()
+                    && slots.iter().all(|slot| (table.base..end).contains(slot))
+                    && keeps_equals(e)
+            };
+            let all = block.filter.iter().flat_map(conjuncts).filter(is_own);
+            let own: Option<Vec<Expr>> = all.map(|e| within(e, table.base)).collect();
+            let may_leave_out = !tree.extends(at)
+                && !table.apart
+                && table.recursive.is_none()
+                && !block.denies(Denied::ConditionPushdown, table);
+            if may_leave_out {
+                uses.extend(own.and_then(all_of));
+            }
         }
     }
 
@@ -53,58 +116,73 @@ impl<'a> Planner<'a> {
     }
 
     fn push_out_of(&mut self, block: &mut Block<'a>, times: &[usize]) {
-        let (Some(filter), Some(tree)) = (&block.filter, &block.tree) else {
+        let Some(tree) = &block.tree else {
             return;
         };
+        if !block
+            .tables
+            .iter()
+            .any(|table| matches!(table.input, FromInput::Derived { .. }))
+        {
+            return;
+        }
+        let written: Vec<Expr> = block.filter.iter().flat_map(conjuncts).cloned().collect();
+        // These hold for all rows of the join, too, but stay where they are.
+        let joins = inner_conditions(tree).into_iter().flat_map(conjuncts);
+        let joins: Vec<Expr> = joins.cloned().collect();
+        let follow = constants_that_follow(written.iter().chain(&joins));
+        for condition in joins.iter().chain(&follow) {
+            self.push_into(block, condition, times);
+        }
         let mut left = Vec::new();
         let mut pushed = false;
-        for conjunct in conjuncts(filter) {
-            let slots = conjunct.columns();
-            let at = slots
-                .first()
-                .filter(|slot| **slot < AGGREGATE)
-                .map(|slot| block.tables.partition_point(|table| table.base <= *slot) - 1);
-            let taken = at.is_some_and(|at| {
-                let table = &block.tables[at];
-                match table.input {
-                    FromInput::Derived {
-                        query,
-                        lateral: false,
-                    } if times[query] == 1 && table.recursive.is_none() && !tree.extends(at) => {
-                        let columns = table.base..table.base + self.queries[query].columns.len();
-                        slots.iter().all(|slot| columns.contains(slot))
-                            && !block.denies(Denied::ConditionPushdown, table)
-                            && keeps_equals(conjunct)
-                            && (!table.apart || self.is_silent(conjunct))
-                            && self.with_query(query, |_, inner| {
-                                let may = may_take(inner, conjunct, table.base);
-                                if may {
-                                    take(inner, conjunct, table.base);
-                                }
-                                may
-                            })
-                    }
-                    _ => false,
-                }
-            });
-            pushed |= taken;
-            if !taken {
-                left.push(conjunct.clone());
+        for conjunct in written {
+            match self.push_into(block, &conjunct, times) {
+                true => pushed = true,
+                false => left.push(conjunct),
             }
         }
         if pushed {
-            block.filter = match left.len() {
-                0 => None,
-                1 => left.pop(),
-                _ => Some(build::and(left)),
-            };
+            block.filter = all_of(left);
         }
+    }
+
+    /// Has a derived table test a condition that holds for all rows of a block, if it is one on its columns; returns whether it does.
+    fn push_into(&mut self, block: &Block<'a>, condition: &Expr, times: &[usize]) -> bool {
+        let slots = condition.columns();
+        let (Some(first), Some(tree)) = (slots.first().filter(|slot| **slot < AGGREGATE), &block.tree) else {
+            return false;
+        };
+        let at = block.tables.partition_point(|table| table.base <= *first) - 1;
+        let table = &block.tables[at];
+        let FromInput::Derived {
+            query,
+            lateral: false,
+        } = table.input
+        else {
+            return false;
+        };
+        let columns = table.base..table.base + self.queries[query].columns.len();
+        times[query] == 1
+            && table.recursive.is_none()
+            && !tree.extends(at)
+            && slots.iter().all(|slot| columns.contains(slot))
+            && !block.denies(Denied::ConditionPushdown, table)
+            && keeps_equals(condition)
+            && (!table.apart || self.is_silent(condition))
+            && self.with_query(query, |_, inner| {
+                let may = may_take(inner, condition, table.base);
+                if may {
+                    take(inner, condition, table.base);
+                }
+                may
+            })
     }
 }
 
 /// Whether a condition says the same of equal values, and nothing else: its columns are compared by the rules of their own types, with
 /// no conversion.
-fn keeps_equals(e: &Expr) -> bool {
+pub(super) fn keeps_equals(e: &Expr) -> bool {
     let side =
         |e: &Expr| matches!(e.node, Node::Column(_)) || e.is_constant() || matches!(e.node, Node::Param(_));
     let same = |kind: CmpKind, left: &Expr, right: &Expr| {

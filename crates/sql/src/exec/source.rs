@@ -116,8 +116,8 @@ impl<'a> Exec<'a, '_> {
             return next(Produced::Row(row));
         };
         match self.measured {
-            None => self.inner_last(before, last, row, scope, direct, next),
-            Some(measured) => self.inner_last(before, last, row, scope, direct, &mut |produced| {
+            None => self.inner_last((before, last), row, scope, direct, next),
+            Some(measured) => self.inner_last((before, last), row, scope, direct, &mut |produced| {
                 if !matches!(produced, Produced::Flush) {
                     measured.row(meter(last, Stage::Joined));
                 }
@@ -129,8 +129,7 @@ impl<'a> Exec<'a, '_> {
     /// The rows of a join, and of what comes last in it.
     fn inner_last(
         &self,
-        before: &[RowSource],
-        last: &RowSource,
+        (before, last): (&[RowSource], &RowSource),
         row: &mut Vec<Value>,
         scope: QueryScope,
         direct: bool,

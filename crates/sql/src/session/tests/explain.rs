@@ -259,8 +259,8 @@ fn what_follows_from_conditions_leads_to_rows() {
                 "    -> Nested loop inner join",
                 "        -> Table scan on a",
                 "        -> Single-row index lookup on b using PRIMARY (id = a.id)",
-                "    -> Filter: (c.id = b.id)",
-                "        -> Single-row index lookup on c using PRIMARY (id = a.id)",
+                "    -> Filter: (a.id = c.id)",
+                "        -> Single-row index lookup on c using PRIMARY (id = b.id)",
             ],
         ),
         (
@@ -268,7 +268,7 @@ fn what_follows_from_conditions_leads_to_rows() {
             &[
                 "-> Nested loop inner join",
                 "    -> Single-row index lookup on c using PRIMARY (id = 5)",
-                "    -> Index lookup on b using x (x = c.id)",
+                "    -> Index lookup on b using x (x = 5)",
             ],
         ),
         (

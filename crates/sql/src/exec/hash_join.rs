@@ -28,6 +28,9 @@ use crate::types::sort::KeyForm;
 use crate::types::{Val, Value};
 use std::rc::Rc;
 
+/// A hash table of so few rows is made before it is known that a row will be looked up in it.
+const SMALL_TABLE_ROWS: f64 = 1000.0;
+
 /// A join of a hashed table with the rows before it.
 pub(super) struct Joining<'j> {
     scan: &'j TableScan,
@@ -246,6 +249,30 @@ impl<'a> Exec<'a, '_> {
             passed: true,
             more: flow != ScanControl::Stop,
         })
+    }
+
+    /// Whether a join has no rows since one of its small hash tables has none: those are made before the first table is read.
+    pub(super) fn finds_nothing(&self, list: &[RowSource], width: usize, scope: QueryScope) -> Result<bool> {
+        for (at, part) in list.iter().enumerate().skip(1) {
+            let RowSource::Table(scan) = part else { continue };
+            let is_small = |hash: &HashJoin| hash.side == Side::Table && hash.rows <= SMALL_TABLE_ROWS;
+            if scan.lock.is_some() || !scan.hash.as_ref().is_some_and(is_small) || self.depends(scan) {
+                continue;
+            }
+            let place: *const TableScan = &**scan;
+            let made = self.hashes.borrow().get(&place).map(Rc::clone);
+            let table = match made {
+                Some(table) => table,
+                None => match Joining::of(&list[..at], part, false) {
+                    Some(joining) => self.hash_table(&joining, width, scope)?.0,
+                    None => continue,
+                },
+            };
+            if table.len() == 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Begins to look rows up in the table of a join.

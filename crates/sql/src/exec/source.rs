@@ -98,7 +98,10 @@ impl<'a> Exec<'a, '_> {
                     list.iter()
                         .for_each(|part| measured.begin(meter(part, Stage::Joined)));
                 }
-                self.inner(list, row, scope, direct, next)
+                match self.finds_nothing(list, row.len(), scope)? {
+                    true => Ok(ScanControl::Next),
+                    false => self.inner(list, row, scope, direct, next),
+                }
             }
             RowSource::Left(join) => self.left_join(join, row, scope, next),
         }

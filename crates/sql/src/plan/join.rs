@@ -103,6 +103,9 @@ struct Around<'k> {
 /// How many rows a table is taken to have of which nothing is known.
 pub(super) const UNKNOWN_ROWS: f64 = 100.0;
 
+/// The share of rows that is worth waiting for.
+const CLEARLY_FEWER: f64 = 0.5;
+
 /// No table is taken to have fewer rows that pass: where none are expected, what is read for them still counts.
 pub(super) const ROWS_MIN: f64 = 1e-6;
 
@@ -414,17 +417,21 @@ impl Joiner<'_, '_> {
             self.tell_only_table(at, &pool, around.known)?;
         }
         let steps = self.order(&items, &pool, (around.known, around.rows), straight)?;
+        let rows_after: Vec<Option<f64>> = steps.iter().map(|step| step.rows).collect();
         let mut items: Vec<Option<Tree>> = items.into_iter().map(Some).collect();
         let mut there = around.known.to_vec();
         let mut rows = around.rows;
         let mut list = Vec::new();
-        for Step { item: at, way } in steps {
+        for (number, Step { item: at, way, .. }) in steps.into_iter().enumerate() {
+            let is_last_of_few = !fewer_later(&rows_after[number..]);
             let Some(item) = items[at].take() else { continue };
             let inside = item.tables();
             let mut with = there.clone();
             with.extend(&inside);
             let ready = |c: &Condition| {
-                c.tables.iter().all(|t| with.contains(t)) && !self.barriers.hold_back(c, &with)
+                c.tables.iter().all(|t| with.contains(t))
+                    && !self.barriers.hold_back(c, &with)
+                    && (is_last_of_few || !self.may_wait(c))
             };
             let (mine, rest): (Vec<_>, Vec<_>) = pool.into_iter().partition(ready);
             pool = rest;
@@ -456,6 +463,17 @@ impl Joiner<'_, '_> {
             1 => list.remove(0),
             _ => RowSource::Inner(list),
         })
+    }
+
+    /// Whether a condition runs a query for each row, which may be done for fewer rows when other tables have been joined.
+    fn may_wait(&self, condition: &Condition) -> bool {
+        let mut runs = false;
+        condition.expr.walk(&mut |e| {
+            if let Node::Subquery { id, .. } = &e.node {
+                runs |= !self.planner.queries[*id].outer.is_empty();
+            }
+        });
+        runs && self.barriers.is_empty() && self.input.locks.iter().all(Option::is_none)
     }
 
     // --------------------------------------------------------------------------------------------- one table
@@ -730,6 +748,14 @@ impl Joiner<'_, '_> {
             None
         }
     }
+}
+
+/// Whether there are expected to be clearly fewer rows after a later step than after the first of these.
+fn fewer_later(rows_after: &[Option<f64>]) -> bool {
+    let Some((Some(now), later)) = rows_after.split_first() else {
+        return false;
+    };
+    later.iter().flatten().any(|rows| *rows < now * CLEARLY_FEWER)
 }
 
 /// The slot of a column of this query's tables.

@@ -37,6 +37,8 @@ const ITEMS_MAX: usize = 64;
 pub(super) struct Step {
     pub item: usize,
     pub way: Option<Way>,
+    /// Combinations of rows expected when it has been joined, if the order was searched.
+    pub rows: Option<f64>,
 }
 
 /// The set of a single item.

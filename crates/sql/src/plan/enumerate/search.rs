@@ -46,7 +46,13 @@ pub(super) struct Asked {
 }
 
 fn as_written(trees: &[Tree]) -> Vec<Step> {
-    (0..trees.len()).map(|item| Step { item, way: None }).collect()
+    (0..trees.len())
+        .map(|item| Step {
+            item,
+            way: None,
+            rows: None,
+        })
+        .collect()
 }
 
 impl Joiner<'_, '_> {
@@ -224,6 +230,7 @@ impl Joiner<'_, '_> {
         let is_table = !matches!(way.reading, Reading::Tree);
         Step {
             item,
+            rows: Some(graph.rows_with(there, item)),
             // How the first of all is read may depend on a wanted order.
             way: (is_table && !is_first)
                 .then(|| way.with_rows(graph.rows_with(there, item) / graph.rows(there))),

@@ -37,7 +37,7 @@ pub enum TransactionInfo {
 }
 
 /// Which rules may make another query of a query, and which ways of reading a table are considered: the switches of `optimizer_switch`
-/// that plans depend on. All but `subquery_to_derived` are on by default.
+/// that plans depend on. All are on by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rewrites {
     /// A derived table becomes a part of the join that it stands in.

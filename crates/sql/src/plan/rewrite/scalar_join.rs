@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Each row finds one group at most, so error 1242 cannot arise and the rows stay as many as they are. Where there is none, the value is that of
-//! no rows: NULL, but 0 of COUNT. MySQL does the same (`subquery_to_derived`, off by default in both), whatever it costs. Here the block keeps both forms, and
+//! no rows: NULL, but 0 of COUNT. MySQL does the same (`subquery_to_derived`, off by default there), whatever it costs. Here the block keeps both forms, and
 //! [`super::super::lower`] takes the one that costs less: few rows, or an index on `u.k`, make the subquery cheaper that runs for each row. A
 //! condition that refuses NULL makes the outer join an inner one, as it does of any.
 //!

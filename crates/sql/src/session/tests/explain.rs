@@ -98,11 +98,14 @@ fn operators_are_shown_with_their_conditions() {
         (
             "SELECT (SELECT MAX(s.id) FROM s WHERE s.t = t.k) FROM t FORCE INDEX (PRIMARY)",
             &[
-                "-> Table scan on t",
-                "-> Select #2 (subquery in projection; dependent)",
-                "    -> Aggregate: max(s.id)",
-                "        -> Filter: (s.t = t.k)",
-                "            -> Index scan on s using PRIMARY (reverse)",
+                "-> Left hash join (`<subquery2>`.t = t.k)",
+                "    -> Table scan on t",
+                "    -> Hash",
+                "        -> Table scan on `<subquery2>`",
+                "            -> Materialize",
+                "                -> Aggregate using temporary table: max(s.id)",
+                "                    -> Filter: (s.t is not null)",
+                "                        -> Table scan on s",
             ],
         ),
         (

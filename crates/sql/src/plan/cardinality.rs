@@ -2,12 +2,16 @@
 //!
 //! Groups are as many as there are combinations of different values of their keys, but no more than rows; what is known of a column of a
 //! table is known of it in a derived table, too.
+//!
+//! A query that has been lowered changes no more, so what was worked out of it is kept: queries that name others twice, which name others
+//! twice, are as many as fit a statement.
 
 use super::walk::has_subquery;
-use super::{AGGREGATE, Input, Planner, QueryBody, RowSource, SelectPlan};
+use super::{AGGREGATE, Input, Planner, QueryBody, QueryPlan, RowSource, SelectPlan};
 use crate::expr::{Expr, Node};
 use crate::parse::ast::SetOp;
 use crate::types::Val;
+use rustc_hash::FxHashMap;
 
 /// How many different values an expression is taken to have of which nothing is known.
 const VALUES_GUESS: f64 = 10.0;
@@ -15,10 +19,27 @@ const VALUES_GUESS: f64 = 10.0;
 /// The share of groups that are taken to pass HAVING.
 const HAVING_GUESS: f64 = 0.3;
 
+/// What has been worked out of queries by their numbers: what they cost, how many rows they have, and how many values each column.
+#[derive(Default)]
+pub(super) struct Estimates {
+    pub costs: FxHashMap<usize, f64>,
+    rows: FxHashMap<usize, Option<f64>>,
+    values: FxHashMap<(usize, usize), Option<f64>>,
+}
+
 impl Planner<'_> {
     /// How many rows a numbered query is expected to have, if something is known of it: no more than its LIMIT lets through.
     pub(super) fn rows_of_query(&self, id: usize) -> Option<f64> {
         let query = self.lowered.get(id)?.as_ref()?;
+        if let Some(rows) = self.estimates.borrow().rows.get(&id) {
+            return *rows;
+        }
+        let rows = self.rows_of_lowered(query);
+        self.estimates.borrow_mut().rows.insert(id, rows);
+        rows
+    }
+
+    fn rows_of_lowered(&self, query: &QueryPlan) -> Option<f64> {
         let rows = self.rows_of_body(&query.body);
         let limit = query.limit.as_ref().zip(self.sample);
         let limit = limit.and_then(|(limit, sample)| limit.eval_owned(sample).ok());
@@ -112,7 +133,15 @@ impl Planner<'_> {
     /// How many different values a column of a numbered query has, if something is known of it.
     pub(super) fn values_of_column(&self, id: usize, column: usize) -> Option<f64> {
         let query = self.lowered.get(id)?.as_ref()?;
-        let rows = self.rows_of_query(id)?;
+        if let Some(values) = self.estimates.borrow().values.get(&(id, column)) {
+            return *values;
+        }
+        let values = self.values_in_lowered(query, self.rows_of_query(id)?, column);
+        self.estimates.borrow_mut().values.insert((id, column), values);
+        values
+    }
+
+    fn values_in_lowered(&self, query: &QueryPlan, rows: f64, column: usize) -> Option<f64> {
         let mut blocks = Vec::new();
         match &query.body {
             QueryBody::Select(select) => blocks.push(&**select),

@@ -49,8 +49,15 @@ impl Planner<'_> {
 
     /// Of a numbered query each time it runs; one that has not been planned costs nothing.
     pub(super) fn query_cost(&self, id: usize) -> f64 {
-        let lowered = self.lowered.get(id).and_then(Option::as_ref);
-        lowered.map_or(0.0, |query| prices::QUERY + self.body_cost(query))
+        let Some(query) = self.lowered.get(id).and_then(Option::as_ref) else {
+            return 0.0;
+        };
+        if let Some(cost) = self.estimates.borrow().costs.get(&id) {
+            return *cost;
+        }
+        let cost = prices::QUERY + self.body_cost(query);
+        self.estimates.borrow_mut().costs.insert(id, cost);
+        cost
     }
 
     fn body_cost(&self, query: &QueryPlan) -> f64 {

@@ -47,6 +47,7 @@ impl<'a> Planner<'a> {
     pub(super) fn take_lowered(&mut self) -> Result<Vec<QueryPlan>> {
         self.lower_queries()?;
         self.queries.clear();
+        self.estimates.take();
         let mut queries: Vec<QueryPlan> = self.lowered.drain(..).flatten().collect();
         if self.binder.ctx.assigns_variables.get() {
             mark_changing(&mut queries);

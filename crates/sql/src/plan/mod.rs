@@ -87,6 +87,7 @@ use crate::parse::ast::{self, SetOp};
 use crate::types::sort::KeyForm;
 use crate::types::{ColumnMeta, SqlType};
 use access::AccessPath;
+use cardinality::Estimates;
 use dice::Dice;
 use file_form::FileForm;
 use generated::GeneratedColumns;
@@ -379,6 +380,8 @@ pub struct Planner<'a> {
     forms: Vec<usize>,
     /// The same as they are run, as far as that has been decided.
     lowered: Vec<Option<QueryPlan>>,
+    /// What has been worked out of those.
+    estimates: RefCell<Estimates>,
     pub uses: Vec<TableUse>,
     pub common: Vec<Arc<ast::CommonTable>>,
     /// Recursive tables being planned, which their own queries may name.
@@ -440,6 +443,7 @@ impl<'a> Planner<'a> {
             queries: Vec::new(),
             forms: Vec::new(),
             lowered: Vec::new(),
+            estimates: RefCell::default(),
             uses: Vec::new(),
             common: Vec::new(),
             working: Vec::new(),

@@ -52,7 +52,8 @@ def on_a_terminal(*command: str) -> str:
     ours, its = os.openpty()
     # A bar is cut to the width, which a new terminal does not have.
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its)
+    # Where the kind of terminal is not said, there is none for the program.
+    process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env={**os.environ, "TERM": "xterm"})
     os.close(its)
     written = b""
     while True:

@@ -4,6 +4,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -26,12 +27,12 @@ class Postgres:
     """`with Postgres() as peer:` makes a data directory, starts the server and ends it."""
 
     def __init__(self):
-        self._home = scratch("postgres")
+        # It refuses to run as root, and its own user cannot look into root's home, where the checkout may be.
+        self.user = pwd.getpwnam("postgres") if os.getuid() == 0 else None
+        self._home = tempfile.TemporaryDirectory(prefix="tidemark-postgres-") if self.user else scratch("postgres")
         self.home = Path(self._home.name)
         self.port = free_port()
         self.process: subprocess.Popen | None = None
-        # It refuses to run as root.
-        self.user = pwd.getpwnam("postgres") if os.getuid() == 0 else None
 
     def _run(self, *command: object, **options) -> subprocess.Popen:
         identity = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}

@@ -15,8 +15,8 @@ draws from a fresh one, prints it, and goes on for so many seconds; what it find
 that repeats it. HUNT is one of: {hunts}.
 With `--executions` each fuzz target plays so many inputs instead. Without `--against`, a MySQL server, schedules are compared with Debian's MariaDB, and placement and differential are left out.
 
-Two suites run beside one another, since most wait more than they work: each has servers, ports and directories of its own. What the older
-one says is printed as it comes, what the younger one says after it. Suites that load the machine on purpose run alone.
+Two suites run at once, since most wait more than they work: each has servers, ports and directories of its own. The output of the one that
+began first is printed as it comes, that of the other when the first has ended. Suites that load the machine on purpose run alone.
 
 Every check is printed, and the last line is `N passed, N failed[, N skipped]`; the exit status says whether anything failed.
 What is missing is installed by tests/setup.sh. Only the standard library is imported here, so that any Python will do.
@@ -38,7 +38,7 @@ SHARED = ["--workspace", "--features", "tidemark/sabotage"]
 COUNT = re.compile(r"^\w+: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 UNIT_COUNT = re.compile(r"^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored")
 HUNT_SECONDS = 300
-# So many suites run beside one another.
+# How many suites run at once.
 AT_ONCE = 2
 # Tools without which nothing can begin.
 COMPILERS = {"cargo", "rustfmt", "clippy"}
@@ -52,7 +52,7 @@ class Part:
 
 
 class Output:
-    """Prints what suites say that run beside one another: the oldest one's words as they come, the others' after it."""
+    """Prints the output of suites that run at once: that of the one that began first as it comes, that of the others after it."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -160,7 +160,7 @@ class Runner:
 class Suite:
     needs: list[str]
     run: Callable[[Runner, list[str]], None]
-    is_alone: bool = False      # runs after the others, and nothing beside it
+    is_alone: bool = False      # runs after all others, by itself
 
 
 def packages(filters: list[str]) -> list[str]:
@@ -332,7 +332,7 @@ def asked_suites(words: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def run_suites(runner: Runner, asked: list[tuple[str, list[str]]]) -> None:
-    """Runs them, AT_ONCE beside one another, in the order that they are asked for; then those that are to be alone.
+    """Runs AT_ONCE of them at a time, in the order that they are asked for; then those that are to be alone.
 
     Those that compile begin while what the others need is installed.
     """

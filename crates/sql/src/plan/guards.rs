@@ -67,7 +67,7 @@ struct Interval {
     to: f64,
 }
 
-/// Who tells how many rows there are.
+/// Where the number of rows comes from.
 enum Asked {
     /// The index that leads to them.
     Index(AccessPath),

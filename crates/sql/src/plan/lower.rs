@@ -238,8 +238,8 @@ impl<'a> Planner<'a> {
         Ok(best)
     }
 
-    /// What another form may cost at most to be taken instead of one that costs `least`. Of a scalar join what it adds counts, beside what the
-    /// subquery costs that runs for each row.
+    /// The highest cost at which another form replaces one that costs `least`. For a scalar join, the cost that the join adds is held against
+    /// the cost of running the subquery for each row.
     fn most_of(&self, least: f64, best: &Joined, scalar: Option<&ScalarJoin>) -> f64 {
         match scalar {
             None => least * CLEARLY_LESS,
@@ -547,7 +547,7 @@ struct Choice {
     scalar_joins: Vec<ScalarJoin>,
 }
 
-/// The clauses that subqueries with another form may stand in, beside WHERE.
+/// The clauses other than WHERE whose subqueries may have another form.
 struct Results {
     output: Vec<Expr>,
     order: Vec<(Expr, bool)>,

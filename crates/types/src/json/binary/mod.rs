@@ -1,4 +1,4 @@
-//! The binary form of documents, in which they are stored and handed around: a path finds its place without reading what stands beside it.
+//! The binary form of documents, in which they are stored and handed around: a path finds its member without reading the others.
 //!
 //! A value begins with its kind and ends where what it stands in says, so a part of a document is a document, and is handed on as the bytes
 //! that it has there. All numbers are little-endian.

@@ -50,9 +50,31 @@ pub struct FuncDef {
     pub(crate) takes: Takes,
     /// All arguments but the first are paths in a document, which are the same in every collation.
     pub(crate) has_paths: bool,
+    /// Which of its arguments make it NULL.
+    pub null_when: NullWhen,
+}
+
+/// Which arguments of a function make its result NULL when they are, whatever all others are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NullWhen {
+    /// None that is known of.
+    Unknown,
+    /// Each one.
+    AnyArgument,
+    /// All together: it gives the first argument that is not NULL.
+    AllArguments,
+    /// The first.
+    FirstArgument,
+    /// Both behind the condition, which is the first.
+    BothResults,
 }
 
 impl FuncDef {
+    /// The same function, with the arguments that make it NULL.
+    pub(crate) const fn null_when(self, null_when: NullWhen) -> FuncDef {
+        FuncDef { null_when, ..self }
+    }
+
     /// The same function, with what its parameters are.
     pub(crate) const fn takes(self, kinds: &'static [ParamKind]) -> FuncDef {
         FuncDef {
@@ -107,6 +129,7 @@ pub(crate) const fn def(name: &'static str, args: (usize, usize), infer: Infer, 
         eval,
         takes: Takes::Each(&[]),
         has_paths: false,
+        null_when: NullWhen::Unknown,
     }
 }
 
@@ -120,6 +143,7 @@ pub(crate) const fn stable(name: &'static str, args: (usize, usize), infer: Infe
         eval,
         takes: Takes::Each(&[]),
         has_paths: false,
+        null_when: NullWhen::Unknown,
     }
 }
 
@@ -133,6 +157,7 @@ pub(crate) const fn volatile(name: &'static str, args: (usize, usize), infer: In
         eval,
         takes: Takes::Each(&[]),
         has_paths: false,
+        null_when: NullWhen::Unknown,
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         let branch = if args[0].is_true(ctx)? { &args[1] } else { &args[2] };
         to_kind(branch.eval(ctx)?, ty, ctx.env)
     })
+    .null_when(NullWhen::BothResults)
     .takes_common(1),
     def(
         "ifnull",
@@ -23,6 +24,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| common(args, "ifnull", bind),
         coalesce,
     )
+    .null_when(NullWhen::AllArguments)
     .takes_common(0),
     def(
         "coalesce",
@@ -30,6 +32,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| common(args, "coalesce", bind),
         coalesce,
     )
+    .null_when(NullWhen::AllArguments)
     .takes_common(0),
     def(
         "any_value",
@@ -38,7 +41,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         coalesce,
     )
     .takes_common(0),
-    def("nullif", (2, 2), nullif_type, nullif).takes_common(0),
+    def("nullif", (2, 2), nullif_type, nullif)
+        .null_when(NullWhen::FirstArgument)
+        .takes_common(0),
     def(
         "isnull",
         (1, 1),

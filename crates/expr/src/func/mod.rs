@@ -41,7 +41,7 @@ pub use statement::digest_hash;
 use super::build::{self, BindCtx, as_number, as_text, json_as_double};
 use super::env::{EvalCtx, Watch};
 use super::eval::{bytes, text};
-use super::function::{FuncDef, MANY, def, stable, volatile};
+use super::function::{FuncDef, MANY, NullWhen, def, stable, volatile};
 use super::infer::{joined_collation, length_of_all, length_under, text_type};
 use super::node::{Expr, Node};
 use super::parameter::ParamKind;

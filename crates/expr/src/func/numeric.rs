@@ -12,22 +12,28 @@ use tidemark_types::Decimal;
 use tidemark_types::convert::{clamp_int, with_places};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
-    def("abs", (1, 1), absolute_type, abs).takes(&[ParamKind::Double]),
+    def("abs", (1, 1), absolute_type, abs)
+        .null_when(NullWhen::AnyArgument)
+        .takes(&[ParamKind::Double]),
     def("ceil", (1, 1), whole_number, |args, ty, ctx| {
         to_whole(args, ty, ctx, Decimal::ceil, f64::ceil)
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Double]),
     def("floor", (1, 1), whole_number, |args, ty, ctx| {
         to_whole(args, ty, ctx, Decimal::floor, f64::floor)
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Double]),
     def("round", (1, 2), rounded_type, |args, ty, ctx| {
         rounded(args, ty, ctx, true)
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Decimal, ParamKind::Int(false)]),
     def("truncate", (2, 2), rounded_type, |args, ty, ctx| {
         rounded(args, ty, ctx, false)
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Decimal, ParamKind::Int(false)]),
     def("sign", (1, 1), number_int, |args, _, ctx| {
         let x = known!(double(&args[0], ctx)?);
@@ -39,25 +45,30 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             0
         }))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Double]),
-    def("mod", (2, 2), mod_type, |args, _, ctx| args[0].eval(ctx)),
+    def("mod", (2, 2), mod_type, |args, _, ctx| args[0].eval(ctx)).null_when(NullWhen::AnyArgument),
     def("pow", (2, 2), double_type, |args, _, ctx| {
         let (x, y) = (known!(double(&args[0], ctx)?), known!(double(&args[1], ctx)?));
         finite(x.powf(y), "pow", args, ctx.env)
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Double, ParamKind::Double]),
     def("sqrt", (1, 1), nullable_double, |args, _, ctx| {
         let x = known!(double(&args[0], ctx)?);
         Ok(if x < 0.0 { Val::Null } else { Val::Double(x.sqrt()) })
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Double]),
     def("exp", (1, 1), double_type, |args, _, ctx| {
         finite(known!(double(&args[0], ctx)?).exp(), "exp", args, ctx.env)
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Double]),
     def("ln", (1, 1), nullable_double, |args, _, ctx| {
         logarithm(known!(double(&args[0], ctx)?), f64::ln, ctx)
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Double]),
     def("log2", (1, 1), nullable_double, |args, _, ctx| {
         logarithm(known!(double(&args[0], ctx)?), f64::log2, ctx)
@@ -85,6 +96,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("cos", (1, 1), double_type, |args, _, ctx| {
         Ok(Val::Double(known!(double(&args[0], ctx)?).cos()))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Double]),
     def("tan", (1, 1), double_type, |args, _, ctx| {
         Ok(Val::Double(known!(double(&args[0], ctx)?).tan()))
@@ -97,13 +109,19 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("asin", (1, 1), nullable_double, |args, _, ctx| {
         Ok(number(known!(double(&args[0], ctx)?).asin()))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Double]),
     def("acos", (1, 1), nullable_double, |args, _, ctx| {
         Ok(number(known!(double(&args[0], ctx)?).acos()))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Double]),
-    def("atan", (1, 2), double_type, arctan).takes(&[ParamKind::Double]),
-    def("atan2", (1, 2), double_type, arctan).takes(&[ParamKind::Double, ParamKind::Double]),
+    def("atan", (1, 2), double_type, arctan)
+        .null_when(NullWhen::AnyArgument)
+        .takes(&[ParamKind::Double]),
+    def("atan2", (1, 2), double_type, arctan)
+        .null_when(NullWhen::AnyArgument)
+        .takes(&[ParamKind::Double, ParamKind::Double]),
     def("degrees", (1, 1), double_type, |args, _, ctx| {
         finite(
             known!(double(&args[0], ctx)?) * (180.0 / std::f64::consts::PI),
@@ -112,6 +130,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             ctx.env,
         )
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Double]),
     def("radians", (1, 1), double_type, |args, _, ctx| {
         Ok(Val::Double(
@@ -140,7 +159,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             }
             Ok(Val::UInt(hasher.finalize().into()))
         },
-    ),
+    )
+    .null_when(NullWhen::AnyArgument),
     def(
         "conv",
         (3, 3),
@@ -171,6 +191,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         };
         Ok(Val::Int(ones))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Mask]),
     def(
         "format",

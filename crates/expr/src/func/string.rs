@@ -18,7 +18,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             text_of(args, length, "concat", bind)
         },
         concat,
-    ),
+    )
+    .null_when(NullWhen::AnyArgument),
     def(
         "concat_ws",
         (2, MANY),
@@ -38,10 +39,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     ),
     def("upper", (1, 1), text_like_first, |args, ty, ctx| {
         map(args, ty, ctx, Charset::upper)
-    }),
+    })
+    .null_when(NullWhen::AnyArgument),
     def("lower", (1, 1), text_like_first, |args, ty, ctx| {
         map(args, ty, ctx, Charset::lower)
-    }),
+    })
+    .null_when(NullWhen::AnyArgument),
     def("reverse", (1, 1), text_like_first, |args, ty, ctx| {
         let text = known!(text(&args[0], ctx)?);
         let is_text = !ty.collation.is_binary() && std::str::from_utf8(&text).is_ok();
@@ -57,7 +60,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             }
         }
         Ok(Val::string(reversed))
-    }),
+    })
+    .null_when(NullWhen::AnyArgument),
     def(
         "left",
         (2, 2),
@@ -69,6 +73,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(slice(text, 0, end))
         },
     )
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Text, ParamKind::Int(false)]),
     def(
         "right",
@@ -83,6 +88,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(slice(text, start, end))
         },
     )
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Text, ParamKind::Int(false)]),
     def(
         "substring",
@@ -105,6 +111,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         },
         substring,
     )
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Text, ParamKind::Int(false), ParamKind::Int(false)]),
     def(
         "repeat",
@@ -126,6 +133,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(Val::string(text.repeat(n)))
         },
     )
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Text, ParamKind::Int(false)]),
     def(
         "space",
@@ -147,17 +155,21 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("lpad", (3, 3), padded_type, |args, ty, ctx| {
         pad(args, ty, ctx, true)
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Text, ParamKind::Int(false)]),
     def("rpad", (3, 3), padded_type, |args, ty, ctx| {
         pad(args, ty, ctx, false)
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Text, ParamKind::Int(false)]),
     def("ltrim", (1, 1), text_like_first, |args, _, ctx| {
         trim(args, ctx, true, false)
-    }),
+    })
+    .null_when(NullWhen::AnyArgument),
     def("rtrim", (1, 1), text_like_first, |args, _, ctx| {
         trim(args, ctx, false, true)
-    }),
+    })
+    .null_when(NullWhen::AnyArgument),
     def("trim", (1, 2), trimmed_type, |args, _, ctx| {
         trim(args, ctx, true, true)
     }),
@@ -180,7 +192,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(text_with(args, &[1, 2], text * to.max(1), "replace", bind)?.with_nullable(nullable))
         },
         replace,
-    ),
+    )
+    .null_when(NullWhen::AnyArgument),
     def(
         "insert",
         (4, 4),
@@ -230,7 +243,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(server_text(length, nullable, bind))
         },
         hex,
-    ),
+    )
+    .null_when(NullWhen::AnyArgument),
     def(
         "unhex",
         (1, 1),
@@ -257,6 +271,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| Ok(server_text(65, any_nullable(args), bind)),
         |args, _, ctx| base(args, 2, ctx),
     )
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Int(false)]),
     def(
         "oct",

@@ -20,19 +20,23 @@ fn byte_len<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<i64>> {
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("length", (1, 1), int_type, |args, _, ctx| {
         Ok(Val::Int(known!(byte_len(&args[0], ctx)?)))
-    }),
+    })
+    .null_when(NullWhen::AnyArgument),
     def("bit_length", (1, 1), int_type, |args, _, ctx| {
         Ok(Val::Int(8 * known!(byte_len(&args[0], ctx)?)))
-    }),
+    })
+    .null_when(NullWhen::AnyArgument),
     def("char_length", (1, 1), int_type, |args, _, ctx| {
         let text = known!(text(&args[0], ctx)?);
         Ok(Val::Int(charset_of(&args[0]).char_count(&text) as i64))
-    }),
+    })
+    .null_when(NullWhen::AnyArgument),
     def("ascii", (1, 1), int_type, |args, _, ctx| {
         Ok(Val::Int(
             known!(bytes(&args[0], ctx)?).first().copied().unwrap_or(0) as i64,
         ))
-    }),
+    })
+    .null_when(NullWhen::AnyArgument),
     def("ord", (1, 1), int_type, |args, _, ctx| {
         let text = known!(text(&args[0], ctx)?);
         let first = charset_of(&args[0]).prefix_len(&text, 1);
@@ -47,6 +51,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| search_type(args, "locate", bind),
         |args, ty, ctx| locate(&args[0], &args[1], args.get(2), ty, ctx),
     )
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Text, ParamKind::Text, ParamKind::Int(false)]),
     def(
         "position",
@@ -59,7 +64,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         (2, 2),
         |args, bind| search_type(args, "instr", bind),
         |args, ty, ctx| locate(&args[1], &args[0], None, ty, ctx),
-    ),
+    )
+    .null_when(NullWhen::AnyArgument),
     def(
         "field",
         (2, MANY),

@@ -47,6 +47,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(Val::Date(date))
         },
     )
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::Date]),
     def(
         "time",
@@ -75,40 +76,49 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         },
         |args, _, ctx| Ok(Val::UInt(known!(date(&args[0], ctx)?).year as u64)),
     )
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def("month", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(known!(date(&args[0], ctx)?).month as i64))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def("day", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(known!(date(&args[0], ctx)?).day as i64))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def("quarter", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int((known!(date(&args[0], ctx)?).month as i64 + 2) / 3))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def("hour", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().0 as i64))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def("minute", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().1 as i64))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def("second", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().2 as i64))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def("microsecond", (1, 1), clock_part_type, |args, _, ctx| {
         Ok(Val::Int(known!(time(&args[0], ctx)?).parts().3 as i64))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def("dayofweek", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(
             weekday(known!(full_date(&args[0], ctx)?).day_number(), true) + 1,
         ))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def("weekday", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(weekday(
@@ -116,10 +126,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             false,
         )))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def("dayofyear", (1, 1), part_type, |args, _, ctx| {
         Ok(Val::Int(calendar::day_of_year(known!(full_date(&args[0], ctx)?))))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def(
         "dayname",
@@ -193,6 +205,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         }
         Ok(Val::Int(date.day_number()))
     })
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime]),
     def("to_seconds", (1, 1), part_type, |args, _, ctx| {
         let value = args[0].eval(ctx)?;

@@ -29,6 +29,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(Val::Int(a.day_number() - b.day_number()))
         },
     )
+    .null_when(NullWhen::AnyArgument)
     .takes(&[ParamKind::DateTime, ParamKind::DateTime]),
     def(
         "timediff",

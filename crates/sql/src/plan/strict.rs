@@ -8,66 +8,8 @@
 //! What is not known to be so is taken not to be: an outer join stays one then. PostgreSQL has this as `contain_strict_functions` and
 //! `find_nonnullable_rels`.
 
-use crate::expr::{CmpOp, Expr, Node, Quantifier, SubqueryKind};
+use crate::expr::{CmpOp, Expr, Node, NullWhen, Quantifier, SubqueryKind};
 use crate::types::Value;
-
-/// Functions that are NULL if one of their arguments is.
-const STRICT: [&str; 54] = [
-    "abs",
-    "acos",
-    "ascii",
-    "asin",
-    "atan",
-    "atan2",
-    "bin",
-    "bit_count",
-    "bit_length",
-    "ceil",
-    "char_length",
-    "concat",
-    "cos",
-    "crc32",
-    "date",
-    "datediff",
-    "day",
-    "dayofweek",
-    "dayofyear",
-    "degrees",
-    "exp",
-    "floor",
-    "hex",
-    "hour",
-    "instr",
-    "left",
-    "length",
-    "ln",
-    "locate",
-    "lower",
-    "lpad",
-    "ltrim",
-    "microsecond",
-    "minute",
-    "mod",
-    "month",
-    "pow",
-    "quarter",
-    "repeat",
-    "replace",
-    "reverse",
-    "right",
-    "round",
-    "rpad",
-    "rtrim",
-    "second",
-    "sign",
-    "sqrt",
-    "substring",
-    "to_days",
-    "truncate",
-    "upper",
-    "weekday",
-    "year",
-];
 
 /// Which columns are NULL, by their slots.
 pub(super) type Nulls<'n> = &'n dyn Fn(usize) -> bool;
@@ -144,11 +86,12 @@ fn is_null_after(e: &Expr, nulls: Nulls, before: bool) -> bool {
         Node::Case { whens, otherwise, .. } => {
             whens.iter().all(|(_, _, then)| is_null(then)) && otherwise.as_deref().is_none_or(is_null)
         }
-        Node::Call(function, args) => match function.name {
-            "coalesce" | "ifnull" => args.iter().all(is_null),
-            "nullif" => args.first().is_some_and(is_null),
-            "if" => args.iter().skip(1).all(is_null),
-            name => STRICT.contains(&name) && args.iter().any(is_null),
+        Node::Call(function, args) => match function.null_when {
+            NullWhen::Unknown => false,
+            NullWhen::AnyArgument => args.iter().any(is_null),
+            NullWhen::AllArguments => args.iter().all(is_null),
+            NullWhen::FirstArgument => args.first().is_some_and(is_null),
+            NullWhen::BothResults => args.iter().skip(1).all(is_null),
         },
         _ => false,
     }

@@ -19,7 +19,9 @@
 
 use super::all_of;
 use super::semijoin::{is_one_to_one, name_of, not_null, subquery_table};
-use crate::expr::{AggFunc, Aggregate, ArithOp, CmpOp, Expr, Node, NumKind, OUTER, SubqueryKind, build};
+use crate::expr::{
+    AggFunc, Aggregate, ArithOp, CmpOp, Expr, Node, NullWhen, NumKind, OUTER, SubqueryKind, build,
+};
 use crate::parse::ast::Denied;
 use crate::plan::access::conjuncts;
 use crate::plan::join::conditions;
@@ -340,7 +342,7 @@ impl<'a> Planner<'a> {
                 };
                 fits && sides.iter().all(|e| self.gives_silently(e))
             }
-            Node::Call(function, args) if matches!(function.name, "ifnull" | "coalesce") => {
+            Node::Call(function, args) if function.null_when == NullWhen::AllArguments => {
                 args.iter().all(|e| self.gives_silently(e))
             }
             Node::Case {

@@ -135,29 +135,15 @@ pub(crate) const fn def(name: &'static str, args: (usize, usize), infer: Infer, 
 
 pub(crate) const fn stable(name: &'static str, args: (usize, usize), infer: Infer, eval: Eval) -> FuncDef {
     FuncDef {
-        name,
-        min_args: args.0,
-        max_args: args.1,
         volatility: Volatility::Stable,
-        infer,
-        eval,
-        takes: Takes::Each(&[]),
-        has_paths: false,
-        null_when: NullWhen::Unknown,
+        ..def(name, args, infer, eval)
     }
 }
 
 pub(crate) const fn volatile(name: &'static str, args: (usize, usize), infer: Infer, eval: Eval) -> FuncDef {
     FuncDef {
-        name,
-        min_args: args.0,
-        max_args: args.1,
         volatility: Volatility::Volatile,
-        infer,
-        eval,
-        takes: Takes::Each(&[]),
-        has_paths: false,
-        null_when: NullWhen::Unknown,
+        ..def(name, args, infer, eval)
     }
 }
 

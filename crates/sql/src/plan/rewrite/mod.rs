@@ -116,6 +116,18 @@ impl<'a> Planner<'a> {
         );
     }
 
+    /// Changes each query there is now, and takes note again of what all read if one says that it was changed.
+    fn change_each(&mut self, root: &mut Query<'a>, change: impl Fn(&mut Self, &mut Query<'a>) -> bool) {
+        let mut changed = false;
+        for id in 0..self.queries.len() {
+            changed |= self.with_query(id, &change);
+        }
+        changed |= change(self, root);
+        if changed {
+            self.settle_all(root);
+        }
+    }
+
     /// Adds a query that a rule has made of another, and that is the only one to read it; returns its number.
     fn add_form(&mut self, query: Query<'a>) -> usize {
         let id = self.queries.len();

@@ -37,14 +37,7 @@ struct Parts {
 
 impl<'a> Planner<'a> {
     pub(super) fn join_subqueries(&mut self, root: &mut Query<'a>) {
-        let mut joined = false;
-        for id in 0..self.queries.len() {
-            joined |= self.with_query(id, |planner, query| planner.join_within(query));
-        }
-        joined |= self.join_within(root);
-        if joined {
-            self.settle_all(root);
-        }
+        self.change_each(root, |planner, query| planner.join_within(query));
     }
 
     /// Returns whether some subquery may be joined.

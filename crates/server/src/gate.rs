@@ -16,6 +16,9 @@
 //! A login has one deadline, whatever it consists of: greeting, TLS, proof, another proof, the password itself. It is
 //! enforced by a thread that closes the sockets of logins past it, so that no read or write can start the time anew.
 //!
+//! Whoever has just closed a connection may be back before that connection's thread has noticed. So a login that finds all
+//! sessions taken waits a moment for one to end, before it is refused.
+//!
 //! The administrative interface (`admin_address`) has logins of its own, and no limit of established sessions.
 
 use crate::client_log::ClientLog;
@@ -28,6 +31,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tidemark_sql::SqlError;
 use tidemark_sql::network::limited_as;
+
+/// How long a login waits for a session to end. Long enough for threads that only have to be scheduled to end theirs.
+const FREED_WITHIN: Duration = Duration::from_millis(500);
 
 /// The listener through which a client connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +58,8 @@ pub struct Gate {
     state: Mutex<State>,
     /// A login has begun that may be the next to run out of time, or the server stops.
     watch: Condvar,
+    /// An established session has ended.
+    freed: Condvar,
     last_left: Condvar,
 }
 
@@ -242,6 +250,7 @@ impl Gate {
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.watch.notify_all();
+        self.freed.notify_all();
     }
 
     /// All clients that have a thread.
@@ -273,18 +282,23 @@ impl ConnectionSlot {
         self.over.load(Ordering::Acquire)
     }
 
-    /// The client is authenticated: its login becomes a session. Error 1040 if `max_connections` are established;
-    /// an administrator may have one more.
+    /// The client is authenticated: its login becomes a session. Error 1040 if `max_connections` are established, and still
+    /// are after [`FREED_WITHIN`]; an administrator may have one more.
     pub fn establish(&mut self, connections: usize, is_administrator: bool) -> Result<(), SqlError> {
-        let mut state = self.gate.state.lock();
-        let clients_of = state.clients_of(self.interface);
         let limit = match self.interface {
             Interface::Ordinary => connections + is_administrator as usize,
             Interface::Administrative => usize::MAX,
         };
-        if clients_of.established >= limit {
-            return Err(errors::too_many_connections());
+        let deadline = Instant::now() + FREED_WITHIN;
+        let mut is_late = false;
+        let mut state = self.gate.state.lock();
+        while state.clients_of(self.interface).established >= limit {
+            if is_late || self.is_over() || state.closed {
+                return Err(errors::too_many_connections());
+            }
+            is_late = self.gate.freed.wait_until(&mut state, deadline).timed_out();
         }
+        let clients_of = state.clients_of(self.interface);
         clients_of.established += 1;
         clients_of.end(self.login);
         self.established = true;
@@ -301,7 +315,10 @@ impl Drop for ConnectionSlot {
         }
         let clients_of = state.clients_of(self.interface);
         match self.established {
-            true => clients_of.established -= 1,
+            true => {
+                clients_of.established -= 1;
+                self.gate.freed.notify_all();
+            }
             false => drop(clients_of.end(self.login)),
         }
         if state.clients.is_empty() {
@@ -381,6 +398,27 @@ mod tests {
         assert!(by_admin.establish(2, false).is_ok());
         drop((slot, established, by_admin, waiting));
         assert_eq!(gate.wait_until_empty(Instant::now()), 0);
+    }
+
+    #[test]
+    fn a_login_waits_for_a_session_that_is_about_to_end() {
+        let gate = Arc::new(Gate::default());
+        let (leaving, _leaving_client) = connect(&gate, 1, LIMITS);
+        let mut leaving = leaving.unwrap();
+        leaving.establish(1, false).unwrap();
+        let (coming, _coming_client) = connect(&gate, 2, LIMITS);
+        let mut coming = coming.unwrap();
+        let waiting = std::thread::spawn(move || coming.establish(1, false).map(|()| coming));
+        std::thread::sleep(Duration::from_millis(50));
+        drop(leaving);
+        let stays = waiting.join().unwrap().unwrap();
+        // Nobody leaves any more.
+        let (mut refused, _client) = connect(&gate, 3, LIMITS);
+        assert_eq!(
+            refused.as_mut().unwrap().establish(1, false).unwrap_err().code,
+            1040
+        );
+        drop(stays);
     }
 
     #[test]

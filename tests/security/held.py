@@ -184,7 +184,7 @@ def ask_for_little(connection):
 def run(address, report, total_mb=64, sessions=40, pieces=10):
     del address
     server = Server("held", f"--innodb-buffer-pool-size={POOL_MB}M", f"--max-connections={sessions + 20}",
-                    f"--tidemark-total-memory={total_mb}M", "--max-allowed-packet=64M")
+                    f"--tidemark-total-memory={total_mb}M", f"--max-allowed-packet={total_mb}M")
     with ExitStack() as stack:
         stack.enter_context(server)
         # The pool has its addresses from the start.
@@ -199,13 +199,15 @@ def run(address, report, total_mb=64, sessions=40, pieces=10):
                 one_way(server, honest, report, hold, (total_mb, sessions, pieces))
         if report.wants("large_packets"):
             with report.case("held: a packet that there is no room for is refused by name"):
-                large_packets(server)
+                large_packets(server, total_mb)
         report.equal(server.stop(), 0, "held: stops")
 
 
-def large_packets(server):
+def large_packets(server, total_mb):
     """Statements of several packets, too large for the memory there is. The client reads why, however much it has sent."""
-    for megabytes, code in ((15, None), (33, 1041), (48, 1041), (64, 1041), (100, 1041)):
+    for share, code in ((0.23, None), (0.52, 1041), (0.75, 1041), (1, 1041), (1.56, 1041)):
+        # Room for a packet grows by doubling.
+        megabytes = int(share * (1 << (total_mb - 1).bit_length()))
         connection = server.address.connect(read_timeout=WAIT_S)
         seen = None
         try:

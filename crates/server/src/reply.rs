@@ -21,9 +21,8 @@ pub fn put_ok(out: &mut Output, info: &OkInfo) {
 pub fn put_end(out: &mut Output, capabilities: Capabilities, warnings: u16, status: u16) {
     if capabilities.has(Capabilities::DEPRECATE_EOF) {
         let packet = out.begin();
-        packet.extend_from_slice(&[EOF, 0, 0]);
-        packet.extend_from_slice(&status.to_le_bytes());
-        packet.extend_from_slice(&warnings.to_le_bytes());
+        let ([w, w_high], [s, s_high]) = (warnings.to_le_bytes(), status.to_le_bytes());
+        packet.extend_from_slice(&[EOF, 0, 0, s, s_high, w, w_high]);
         out.end();
     } else {
         put_eof(out, warnings, status);
@@ -59,9 +58,8 @@ pub fn put_separator(out: &mut Output, capabilities: Capabilities, warnings: u16
 
 fn put_eof(out: &mut Output, warnings: u16, status: u16) {
     let packet = out.begin();
-    packet.push(EOF);
-    packet.extend_from_slice(&warnings.to_le_bytes());
-    packet.extend_from_slice(&status.to_le_bytes());
+    let ([w, w_high], [s, s_high]) = (warnings.to_le_bytes(), status.to_le_bytes());
+    packet.extend_from_slice(&[EOF, w, w_high, s, s_high]);
     out.end();
 }
 
@@ -150,14 +148,15 @@ pub fn put_listed_column(out: &mut Output, column: &ColumnMeta, texts: Option<Ch
 }
 
 fn put_definition(packet: &mut Vec<u8>, column: &ColumnMeta, texts: Option<Charset>) {
-    packet.extend_from_slice(b"\x03def");
-    for name in [
+    let names = [
         &column.db,
         &column.table,
         &column.org_table,
         &column.name,
         &column.org_name,
-    ] {
+    ];
+    packet.extend_from_slice(b"\x03def");
+    for name in names {
         let name = &name[..name.floor_char_boundary(NAME_LEN_MAX)];
         match texts {
             // Names are kept in this one, so nearly always there is nothing to convert.
@@ -165,13 +164,15 @@ fn put_definition(packet: &mut Vec<u8>, column: &ColumnMeta, texts: Option<Chars
             _ => put_bytes(packet, &Charset::send_name(texts, name)),
         }
     }
-    packet.push(12); // the length of what follows
-    packet.extend_from_slice(&column.charset.to_le_bytes());
-    packet.extend_from_slice(&column.length.to_le_bytes());
-    packet.push(column.type_byte);
-    packet.extend_from_slice(&column.flags.to_le_bytes());
-    packet.push(column.decimals);
-    packet.extend_from_slice(&[0, 0]);
+    // One piece, since every result has a definition for each of its columns.
+    let mut fixed = [0; 13];
+    fixed[0] = 12; // the length of what follows
+    fixed[1..3].copy_from_slice(&column.charset.to_le_bytes());
+    fixed[3..7].copy_from_slice(&column.length.to_le_bytes());
+    fixed[7] = column.type_byte;
+    fixed[8..10].copy_from_slice(&column.flags.to_le_bytes());
+    fixed[10] = column.decimals;
+    packet.extend_from_slice(&fixed);
 }
 
 #[cfg(test)]

@@ -39,11 +39,15 @@ impl Writer<'_, '_> {
         let done = self.insert_with_buffers(row, lock, &[], &mut key, &mut value);
         (self.txn.buffers.key, self.txn.buffers.value) = (key, value);
         self.txn.buffers.counter = None;
-        done
+        done?;
+        self.txn.changed.inserted += 1;
+        tally::count(Event::RowInserted, 1);
+        self.table.usage.changed(Change::Inserted);
+        Ok(())
     }
 
     /// Gives a row another primary key, in InnoDB's order: deletes the old row, inserts the new one, and then changes
-    /// the entries of each index. So a duplicate of the key is found before any entry is touched.
+    /// the entries of each index. So a duplicate of the key is found before any entry is touched. It counts as one update.
     pub(super) fn move_row(
         &mut self,
         key: &[u8],
@@ -53,7 +57,9 @@ impl Writer<'_, '_> {
         self.modify_row(key, FoundBy::Move, &mut |_, _| Ok(Action::Delete))?;
         let row: Vec<Datum> = values.iter().map(Owned::datum).collect();
         let (mut key, mut value) = (Vec::new(), Vec::new());
-        self.insert_with_buffers(&row, self.txn.duplicates, entries, &mut key, &mut value)
+        self.insert_with_buffers(&row, self.txn.duplicates, entries, &mut key, &mut value)?;
+        self.count_update();
+        Ok(())
     }
 
     fn insert_with_buffers(
@@ -100,9 +106,6 @@ impl Writer<'_, '_> {
                 self.put_entry(n, entry_key, &mut entry_value, mode)
             })?;
         }
-        self.txn.changed.inserted += 1;
-        tally::count(Event::RowInserted, 1);
-        self.table.usage.changed(Change::Inserted);
         Ok(())
     }
 

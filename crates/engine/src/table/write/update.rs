@@ -231,11 +231,11 @@ impl Writer<'_, '_> {
         }
         match plan.row {
             Some(row) => {
-                tally::count(Event::RowUpdated, 1);
-                self.table.usage.changed(Change::Updated);
-                self.txn.changed.updated += 1;
+                self.count_update();
                 self.txn.buffers.value = row;
             }
+            // It is counted when it is there again.
+            None if plan.moves => {}
             None => {
                 tally::count(Event::RowDeleted, 1);
                 self.table.usage.changed(Change::Deleted);
@@ -243,6 +243,13 @@ impl Writer<'_, '_> {
             }
         }
         Ok(Made::Done)
+    }
+
+    /// Counts a row that has been updated.
+    pub(super) fn count_update(&mut self) {
+        tally::count(Event::RowUpdated, 1);
+        self.table.usage.changed(Change::Updated);
+        self.txn.changed.updated += 1;
     }
 
     /// The indexes in which the old version leaves an entry that purge is to look for by that version's columns, a bit

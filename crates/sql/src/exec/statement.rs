@@ -9,6 +9,8 @@ use crate::accounts::Privileges;
 use crate::context::{ResultSink, SessionState};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, SessionInfo};
+#[cfg(debug_assertions)]
+use crate::plan::change::hooks::counted::Begun;
 use crate::plan::explain::measured::Measured;
 use crate::plan::explain::{self, Explanation, explain};
 use crate::plan::file_form::FileForm;
@@ -36,6 +38,21 @@ pub enum Outcome {
 /// Runs a plan. It neither commits nor rolls back: after an error the session undoes the statement. It sends columns and
 /// rows, but neither the end of the result nor an OK.
 pub fn run(
+    plan: &StatementPlan,
+    state: &SessionState,
+    txn: &mut Transaction,
+    params: &[Value],
+    out: &mut dyn ResultSink,
+) -> Result<Outcome> {
+    #[cfg(debug_assertions)]
+    if let Some(counted) = Begun::new(txn) {
+        let done = run_plan(plan, state, txn, params, out);
+        return counted.check(txn).and(done);
+    }
+    run_plan(plan, state, txn, params, out)
+}
+
+fn run_plan(
     plan: &StatementPlan,
     state: &SessionState,
     txn: &mut Transaction,

@@ -11,6 +11,7 @@ mod kept_plans;
 mod old_documents;
 mod online;
 mod plans;
+mod row_hooks;
 mod shapes;
 mod statistics;
 mod temporary;

@@ -1,5 +1,6 @@
 //! DELETE from one table.
 
+use super::row_writer::RowWriter;
 use super::selection::{ChangeScan, RowChange};
 use super::{ChangeContext, Changes};
 use crate::error::{Result, SqlError};
@@ -14,7 +15,13 @@ pub fn run<'a>(plan: &'a DeletePlan, run: ChangeContext<'a>) -> Result<Changes> 
         affected_rows: 0,
     };
     let (rows, target) = (&plan.rows, &plan.target);
-    ChangeScan { rows, target, run }.change(&mut work)?;
+    let scan = ChangeScan {
+        rows,
+        target,
+        writer: RowWriter::new(target, run),
+        run,
+    };
+    scan.change(&mut work)?;
     Ok(Changes {
         affected_rows: work.affected_rows,
         ..Changes::default()

@@ -1,7 +1,8 @@
 //! Foreign keys at work: a row that comes must have its parents, and a row that goes or changes its key takes its children
 //! along, or stays.
 //!
-//! A statement that touches foreign keys (`plan::change::foreign_keys`) brings its changes here row by row, before each is made:
+//! The row writer of a statement that touches foreign keys (`plan::change::foreign_keys`) brings its changes here row by row, before each is
+//! made:
 //!
 //! ```text
 //!   comes     every parent is there, or error 1452
@@ -23,8 +24,10 @@
 //! give it.
 
 use super::ChangeContext;
+use super::assignments::Set;
 use super::counter::{counted, observe_update};
 use super::generated::computed;
+use super::row_writer::HookedTable;
 use super::rows::{Slots, Stored};
 use crate::dictionary::{ForeignKeyDef, ReferentialAction, TableDef};
 use crate::error::{Result, SqlError, er};
@@ -34,7 +37,7 @@ use crate::show::foreign_key_text;
 use crate::types::storage::Scratch;
 use crate::types::{SqlType, TypeKind, Val, Value};
 use tidemark_engine::{
-    Action, Datum, Error, Flow, IndexNo, Keep, KeyRange, LockWait, RangeScan, Read, RowView, Table,
+    Datum, Error, Flow, IndexNo, Keep, KeyRange, LockWait, RangeScan, Read, RowView, Table,
 };
 
 /// A cascade that has rows to change at this depth is refused.
@@ -389,11 +392,7 @@ impl<'a> Relations<'a> {
 
     fn delete(&self, step: Step, child: &Child) -> Result<()> {
         let node = &self.graph.nodes[step.node];
-        let deleted = {
-            let txn = &mut **self.run.txn.borrow_mut();
-            node.table
-                .modify(txn, &child.primary_key, &mut |_, _| Ok(Action::Delete))
-        };
+        let deleted = HookedTable::of_child(node, self.run).delete(&child.primary_key, &child.row);
         deleted.map_err(|error| SqlError::in_table(error, &node.def.name))?;
         self.see_to_children(step, &child.row, None, Event::Delete)
     }
@@ -412,18 +411,9 @@ impl<'a> Relations<'a> {
                 new[generated.0] = computed(&node.def, generated, &Slots(&new), &self.run.env.ctx())?;
             }
         }
-        let zone = self.run.env.time_zone;
-        let changed = {
-            let txn = &mut **self.run.txn.borrow_mut();
-            node.table.modify(txn, &child.primary_key, &mut |_, buf| {
-                for at in &changed {
-                    let mut room: Scratch = [0; 32];
-                    buf.set(*at, node.def.columns[*at].ty.store(&new[*at], zone, &mut room));
-                }
-                Ok(Action::Update)
-            })
-        };
-        match changed {
+        let set: Set = changed.iter().map(|at| (*at, new[*at].clone())).collect();
+        let table = HookedTable::of_child(node, self.run);
+        match table.update(&child.primary_key, (&child.row, &set), false) {
             Ok(_) => {
                 let counter = columns.iter().find(|at| node.def.columns[**at].auto_increment);
                 let value = counter.and_then(|at| counted(&new[*at]));

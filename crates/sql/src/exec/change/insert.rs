@@ -2,13 +2,12 @@
 //!
 //! A row is built left to right, so that a value may use the columns before it; then it goes to the engine, which finds
 //! duplicates. What happens then is the difference between the statements: an error, a warning (IGNORE), the old row's
-//! removal (REPLACE) or its change (ON DUPLICATE KEY UPDATE). A row that did not go in leaves nothing behind: each has
-//! a savepoint of its own where it may be retried.
+//! removal (REPLACE) or its change (ON DUPLICATE KEY UPDATE). A row that did not go in leaves nothing behind: the row writer sees to that.
 //!
 //! The rows of a query are all read before the first is inserted, so that a table can be copied into itself.
 
 use super::counter::{Counter, counted, last_value};
-use super::foreign_keys::Relations;
+use super::row_writer::{Inserted, RowWriter, UpdateBy};
 use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, Changes, is_ignorable};
 use crate::context::ResultSink;
@@ -17,10 +16,11 @@ use crate::error::{Result, SqlError, er};
 use crate::exec::{Exec, Purpose, QueryScope};
 use crate::expr::{EvalCtx, Row, SessionInfo};
 use crate::plan::OutputColumn;
+use crate::plan::change::hooks::RowEvent;
 use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate, Target};
 use crate::types::assign::{between_sets, zero_value};
 use crate::types::{SqlMode, Val, Value};
-use tidemark_engine::{Action, DuplicateLock, Error};
+use tidemark_engine::{Action, DuplicateLock};
 
 /// Runs the statement. The environment must say `writes`, and be strict only without IGNORE.
 /// `client` is asked for its file by LOAD DATA LOCAL.
@@ -31,6 +31,7 @@ pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>, client: &mut dyn Re
     let mut work = InsertRun {
         plan,
         run,
+        writer: RowWriter::new(&plan.target, run),
         outcome: Changes::default(),
         wrote: false,
         generated: None,
@@ -82,6 +83,7 @@ impl Row for OldAndNew<'_> {
 pub(super) struct InsertRun<'a> {
     pub(super) plan: &'a InsertPlan,
     pub(super) run: ChangeContext<'a>,
+    writer: RowWriter<'a>,
     pub(super) outcome: Changes,
     /// A row went in or was changed.
     wrote: bool,
@@ -241,11 +243,12 @@ impl InsertRun<'_> {
             && !target.def.columns[column].ty.nullable
             && self.is_single_row()
             && !self.plan.ignore
+            && !target.acts_before(RowEvent::Insert)
         {
             // One row is not forgiven what several are, even outside strict mode.
             return Err(SqlError::bad_null(&target.def.columns[column].name));
         }
-        target.assigned(column, value, &self.run.env.ctx())
+        target.assigned(column, value, RowEvent::Insert, &self.run.env.ctx())
     }
 
     fn is_single_row(&self) -> bool {
@@ -327,8 +330,11 @@ impl InsertRun<'_> {
     pub(super) fn put(&mut self, values: &mut [Value]) -> Result<()> {
         self.counter.begin_row();
         self.generated = None;
-        match self.check(values).and_then(|()| self.try_put(values)) {
-            Err(error) if self.plan.ignore && is_ignorable(&error) => {
+        let plan = self.plan;
+        let null = |column: usize| self.null_refused(column);
+        let ready = self.writer.before_insert(values, plan.auto_increment, &null);
+        match ready.and_then(|()| self.try_put(values)) {
+            Err(error) if plan.ignore && is_ignorable(&error) => {
                 let count = match error.code {
                     er::NO_REFERENCED_ROW | er::NO_REFERENCED_ROW_2 => &mut self.orphans,
                     er::VIEW_CHECK_FAILED | er::CHECK_CONSTRAINT_VIOLATED => &mut self.refused,
@@ -343,20 +349,13 @@ impl InsertRun<'_> {
         }
     }
 
-    /// Tests the conditions on new rows, before a value is generated for the AUTO_INCREMENT column, which is 0 for them.
-    fn check(&self, values: &[Value]) -> Result<()> {
+    /// What stands for NULL in a column that cannot be it, or the error that it is.
+    fn null_refused(&self, column: usize) -> Result<Value> {
         let target = &self.plan.target;
-        if !target.has_checks() {
-            return Ok(());
+        match self.is_single_row() && !self.plan.ignore {
+            true => Err(SqlError::bad_null(&target.def.columns[column].name)),
+            false => target.null_refused(column, &self.run.env.ctx()),
         }
-        let unset = self
-            .plan
-            .auto_increment
-            .filter(|column| values[*column].is_null());
-        let zero = |column: usize| (column, zero_value(&target.def.columns[column].ty));
-        let set: Vec<(usize, Value)> = unset.into_iter().map(zero).collect();
-        let base = &Slots(values);
-        target.check(&Changed { base, set: &set }, &self.run.env.ctx())
     }
 
     fn try_put(&mut self, values: &mut [Value]) -> Result<()> {
@@ -367,27 +366,17 @@ impl InsertRun<'_> {
             OnDuplicate::Fail => DuplicateLock::Shared,
             OnDuplicate::Replace | OnDuplicate::Update(_) => DuplicateLock::Exclusive,
         };
-        let relations = Relations::of(target.foreign_keys.as_deref(), run);
-        match relations {
-            None => self.generate(values)?,
-            Some(relations) => {
-                relations.before_insert(values, plan.auto_increment, |values| self.generate(values))?
-            }
-        }
-        // A row that others refer to is deleted rather than changed.
-        let becomes = relations.is_none_or(|relations| !relations.has_children());
+        let writer = self.writer;
+        writer.with_parents(values, plan.auto_increment, |values| self.generate(values))?;
         let mut deleted = 0;
         loop {
             if let Some(value) = self.counter_value(values) {
                 self.counter.announce(value);
             }
-            let savepoint = run.txn.borrow_mut().savepoint();
-            let (index, primary_key) = match target.insert(run, values, lock) {
-                Ok(()) => break,
-                Err(Error::DuplicateKey { index, primary_key }) => (index, primary_key),
-                Err(error) => return Err(error.into()),
+            let (index, primary_key) = match writer.insert(values, lock)? {
+                Inserted::Done => break,
+                Inserted::Duplicate { index, primary_key } => (index, primary_key),
             };
-            run.txn.borrow_mut().rollback_to(&savepoint)?;
             if plan.is_bulk()
                 && let Some(value) = self.counter_value(values)
             {
@@ -395,7 +384,7 @@ impl InsertRun<'_> {
                 self.counter.observe(value)?;
             }
             if matches!(plan.on_duplicate, OnDuplicate::Replace) && target.seen.is_some() {
-                match target.row(run, &primary_key)? {
+                match writer.lock(&primary_key)? {
                     Some(old) => target.check_seen(&Slots(&old), &run.env.ctx())?,
                     None => continue,
                 }
@@ -406,13 +395,13 @@ impl InsertRun<'_> {
                     return Err(target.duplicate(index, &Slots(values)));
                 }
                 OnDuplicate::Fail => return Err(target.duplicate(index, &Slots(values))),
-                OnDuplicate::Replace if becomes && target.is_last_unique(index) => {
-                    if let Some(changed) = self.become_new(&primary_key, values)? {
+                OnDuplicate::Replace if writer.may_replace() && target.is_last_unique(index) => {
+                    if let Some(changed) = writer.replace(&primary_key, values)? {
                         deleted += u64::from(changed);
                         break;
                     }
                 }
-                OnDuplicate::Replace => deleted += u64::from(self.delete_old(&primary_key, values)?),
+                OnDuplicate::Replace => deleted += u64::from(writer.make_way(&primary_key, values)?),
                 OnDuplicate::Update(assignments) => {
                     if let Some(changed) = self.update_old(assignments, &primary_key, values)? {
                         let found_rows = run.session.wants_found_rows();
@@ -439,45 +428,6 @@ impl InsertRun<'_> {
         self.observe(values)
     }
 
-    /// Removes the row that has a key of the new one; whether it was there.
-    fn delete_old(&self, key: &[u8], new: &[Value]) -> Result<bool> {
-        let (target, run) = (&self.plan.target, self.run);
-        let relations = Relations::of(target.foreign_keys.as_deref(), run);
-        let delete = || {
-            let mut txn = run.txn.borrow_mut();
-            target.table.modify(&mut txn, key, &mut |_, _| Ok(Action::Delete))
-        };
-        let Some(relations) = relations.filter(Relations::has_children) else {
-            return Ok(delete()?);
-        };
-        let Some(old) = target.row(run, key)? else {
-            return Ok(false);
-        };
-        relations.before_delete(key, &old, Some(new))?;
-        Ok(delete()?)
-    }
-
-    /// REPLACE makes the old row the new one, where no other key can be in the way, rather than remove it: less is to be
-    /// undone and locked. `None` if it is gone; otherwise whether it changed.
-    fn become_new(&mut self, key: &[u8], new: &[Value]) -> Result<Option<bool>> {
-        let (target, run) = (&self.plan.target, self.run);
-        let set: Vec<(usize, Value)> = new.iter().cloned().enumerate().collect();
-        let mut changed = false;
-        let mut txn = run.txn.borrow_mut();
-        let result = target.table.modify_duplicate(&mut txn, key, &mut |view, buf| {
-            let old = Stored {
-                def: &target.def,
-                view,
-                zone: run.env.time_zone,
-            };
-            changed = set.iter().any(|(column, value)| old.column(*column) != *value);
-            target.write(&set, buf, run.env.time_zone);
-            Ok(if changed { Action::Update } else { Action::Keep })
-        });
-        let found = result.map_err(|error| target.explain(error, &Slots(new)))?;
-        Ok(found.then_some(changed))
-    }
-
     /// What assignments see, but for the old row.
     fn rows<'r>(&'r self, new: &'r [Value]) -> OldAndNew<'r> {
         let slots = match &self.plan.source {
@@ -493,84 +443,75 @@ impl InsertRun<'_> {
         }
     }
 
-    /// Holds the change of the row that has the key already against foreign keys.
-    fn before_update(
+    /// Changes the row that has the key already. `None` if it is gone; otherwise whether it changed.
+    fn update_old(&mut self, assignments: &Assignments, key: &[u8], new: &[Value]) -> Result<Option<bool>> {
+        let done = match self.writer.latch_safe(assignments.has_subquery()) {
+            true => self.update_in_place(assignments, key, new)?,
+            false => self.update_locked(assignments, key, new)?,
+        };
+        let Some((changed, after)) = done else {
+            return Ok(None);
+        };
+        self.observe(&after)?;
+        self.wrote |= changed;
+        Ok(Some(changed))
+    }
+
+    /// The same under the latch of its leaf. Returns whether it changed, and its values then.
+    fn update_in_place(
         &self,
-        relations: Relations,
         assignments: &Assignments,
         key: &[u8],
         new: &[Value],
-    ) -> Result<()> {
+    ) -> Result<Option<(bool, Vec<Value>)>> {
         let (target, run) = (&self.plan.target, self.run);
         let width = target.def.columns.len();
-        let Some(old) = target.row(run, key)? else {
-            return Ok(());
+        let rows = self.rows(new);
+        let (mut set, mut after, mut changed) = (Vec::new(), Vec::new(), false);
+        let result = self
+            .writer
+            .visit_whole(key, UpdateBy::Duplicate, &mut |view, buf| {
+                let old = &Stored {
+                    def: &target.def,
+                    view,
+                    zone: run.env.time_zone,
+                };
+                changed = self
+                    .writer
+                    .assign(assignments, &OldAndNew { old, ..rows }, &mut set)?;
+                after = Changed { base: old, set: &set }.copy(width);
+                self.writer.fill(&set, buf);
+                Ok(if changed { Action::Update } else { Action::Keep })
+            });
+        let found = result.map_err(|error| target.explain(error, &Slots(&after)))?;
+        Ok(found.then_some((changed, after)))
+    }
+
+    /// The same after it has been locked and copied.
+    fn update_locked(
+        &self,
+        assignments: &Assignments,
+        key: &[u8],
+        new: &[Value],
+    ) -> Result<Option<(bool, Vec<Value>)>> {
+        let Some(old) = self.writer.lock(key)? else {
+            return Ok(None);
         };
-        let both = OldAndNew {
+        let mut set = Vec::new();
+        let rows = OldAndNew {
             old: &Slots(&old),
             ..self.rows(new)
         };
-        let mut set = Vec::new();
-        if assignments.apply(target, &both, &run.env.ctx(), &mut set)? {
-            let base = Slots(&old);
-            let after = Changed {
-                base: &base,
-                set: &set,
-            }
-            .copy(width);
-            relations.before_update(key, &old, &after)?;
-        }
-        Ok(())
-    }
-
-    /// Changes the row that has the key already. `None` if it is gone; otherwise whether it changed.
-    fn update_old(&mut self, assignments: &Assignments, key: &[u8], new: &[Value]) -> Result<Option<bool>> {
-        let (plan, run) = (self.plan, self.run);
-        let target = &plan.target;
-        let relations = Relations::of(target.foreign_keys.as_deref(), run);
-        let width = target.def.columns.len();
-        let mut set = Vec::new();
-        let mut after = Vec::new();
-        let mut changed = false;
-        if let Some(relations) = relations {
-            self.before_update(relations, assignments, key, new)?;
-        }
-        let rows = self.rows(new);
-        let mut apply = |old: &dyn Row, set: &mut Vec<(usize, Value)>| -> Result<bool> {
-            let both = OldAndNew { old, ..rows };
-            let changes = assignments.apply(target, &both, &run.env.ctx(), set)?;
-            after = Changed { base: old, set }.copy(width);
-            Ok(changes)
+        let changed = self.writer.assign(assignments, &rows, &mut set)?;
+        let found = match changed {
+            true => self.writer.update(key, &old, &set, UpdateBy::Duplicate)?,
+            false => self.writer.leave(key, &old, Action::Keep)?,
         };
-        // Queries cannot run while the row is latched; it stays locked.
-        let runs_queries = assignments.has_subquery() || target.checks_query();
-        if runs_queries {
-            let Some(old) = target.row(run, key)? else {
-                return Ok(None);
-            };
-            changed = apply(&Slots(&old), &mut set)?;
-        }
-        let result = {
-            let mut txn = run.txn.borrow_mut();
-            target.table.modify_duplicate(&mut txn, key, &mut |view, buf| {
-                if !runs_queries {
-                    let old = Stored {
-                        def: &target.def,
-                        view,
-                        zone: run.env.time_zone,
-                    };
-                    changed = apply(&old, &mut set)?;
-                }
-                target.write(&set, buf, run.env.time_zone);
-                Ok(if changed { Action::Update } else { Action::Keep })
-            })
+        let after = Changed {
+            base: &Slots(&old),
+            set: &set,
         };
-        let found = result.map_err(|error| target.explain(error, &Slots(&after)))?;
-        if found {
-            self.observe(&after)?;
-        }
-        self.wrote |= changed;
-        Ok(found.then_some(changed))
+        Ok(found.then(|| (changed, after.copy(old.len()))))
     }
 
     fn finish(mut self, rows: u64) -> Result<Changes> {

@@ -9,7 +9,7 @@
 
 use super::assignments::{Set, evaluate, put};
 use super::counter::{counted_in, observe_update};
-use super::foreign_keys::Relations;
+use super::row_writer::{RowWriter, UpdateBy};
 use super::rows::{Changed, Slots, Stored};
 use super::target::now;
 use super::{ChangeContext, Changes, is_ignorable, update};
@@ -29,6 +29,14 @@ struct Collected<'a> {
     changes: KeptRows<'a>,
     /// Rows that IGNORE leaves as they are: a view would not show what they would become.
     left: u64,
+}
+
+/// A table whose rows are being changed.
+struct Table<'a> {
+    of: &'a JoinedTarget,
+    writer: RowWriter<'a>,
+    /// The assignments have been evaluated, so that a row may be changed under its latch.
+    in_place: bool,
 }
 
 #[derive(Default)]
@@ -61,6 +69,12 @@ impl<'a> JoinedRun<'a> {
         let collected = self.collect(exec)?;
         let mut counts = Counts::default();
         for (target, collected) in plan.targets.iter().zip(collected) {
+            let writer = RowWriter::new(&target.target, run);
+            let table = Table {
+                of: target,
+                writer,
+                in_place: writer.latch_safe(false),
+            };
             counts.matched += collected.left;
             collected.changes.for_each(&mut |row| {
                 if let [Val::Str(key), changes @ ..] = row {
@@ -69,7 +83,7 @@ impl<'a> JoinedRun<'a> {
                         _ => None,
                     };
                     let set = changes.chunks(2).filter_map(column_and_value).collect();
-                    self.apply(target, key, set, &mut counts)?;
+                    self.apply(&table, key, set, &mut counts)?;
                 }
                 Ok(true)
             })?;
@@ -209,22 +223,20 @@ impl<'a> JoinedRun<'a> {
         check.test(&Changed { base, set: &after }, &ctx)
     }
 
-    fn apply(&self, target: &'a JoinedTarget, key: &[u8], mut set: Set, counts: &mut Counts) -> Result<()> {
+    fn apply(&self, table: &Table, key: &[u8], mut set: Set, counts: &mut Counts) -> Result<()> {
         let run = self.run;
-        let savepoint = run.txn.borrow_mut().savepoint();
-        match self.change(target, key, &mut set) {
+        let done = match table.in_place {
+            true => self.change_in_place(table, key, &mut set),
+            false => self.change(table, key, &mut set),
+        };
+        match done {
             Ok(Some(changed)) => {
-                if changed {
-                    let target = &target.target;
-                    observe_update((&target.def, &target.table), counted_in(&target.def, &set))?;
-                }
                 counts.matched += 1;
                 counts.changed += u64::from(changed);
                 Ok(())
             }
             Ok(None) => Ok(()),
             Err(error) if self.plan.ignore && is_ignorable(&error) => {
-                run.txn.borrow_mut().rollback_to(&savepoint)?;
                 run.env.warnings.warn(error);
                 counts.matched += 1;
                 Ok(())
@@ -234,17 +246,28 @@ impl<'a> JoinedRun<'a> {
     }
 
     /// Changes a row that is locked already; whether it was changed, `None` if it is gone.
-    fn change(&self, target: &'a JoinedTarget, key: &[u8], set: &mut Set) -> Result<Option<bool>> {
-        if let Some(relations) = Relations::of(target.target.foreign_keys.as_deref(), self.run) {
-            return self.change_with(relations, target, key, set);
-        }
-        let run = self.run;
-        let JoinedTarget { target, action, .. } = target;
-        let ctx = run.env.ctx();
-        let mut after = Vec::new();
-        let mut changed = false;
-        let txn = &mut **run.txn.borrow_mut();
-        let found = target.table.modify(txn, key, &mut |view, buf| {
+    fn change(&self, table: &Table, key: &[u8], set: &mut Set) -> Result<Option<bool>> {
+        let writer = table.writer;
+        let Some(old) = writer.lock(key)? else {
+            return Ok(None);
+        };
+        let JoinedAction::Update(update) = &table.of.action else {
+            return Ok(writer.delete(key, &old, None)?.then_some(true));
+        };
+        let changes = writer.before_update(&update.assignments, &Slots(&old), set)?;
+        let found = match changes {
+            true => writer.update(key, &old, set, UpdateBy::Update)?,
+            false => writer.leave(key, &old, Action::Keep)?,
+        };
+        Ok(found.then_some(changes))
+    }
+
+    /// The same under the latch of its leaf.
+    fn change_in_place(&self, table: &Table, key: &[u8], set: &mut Set) -> Result<Option<bool>> {
+        let (writer, run) = (table.writer, self.run);
+        let JoinedTarget { target, action, .. } = table.of;
+        let (mut after, mut changed) = (Vec::new(), false);
+        let found = writer.visit_whole(key, UpdateBy::Update, &mut |view, buf| {
             let JoinedAction::Update(update) = action else {
                 changed = true;
                 return Ok(Action::Delete);
@@ -254,63 +277,21 @@ impl<'a> JoinedRun<'a> {
                 view,
                 zone: run.env.time_zone,
             };
-            changed = update.assignments.follow_up(target, &row, &ctx, set)?;
+            changed = writer.before_update(&update.assignments, &row, set)?;
             if !changed {
                 return Ok(Action::Keep);
             }
             if update.assignments.touches_unique() {
                 after = Changed { base: &row, set }.copy(target.def.columns.len());
             }
-            target.write(set, buf, run.env.time_zone);
+            writer.fill(set, buf);
             Ok(Action::Update)
         });
         let found = found.map_err(|error| target.explain(error, &Slots(&after)))?;
+        if found && changed {
+            observe_update((&target.def, &target.table), counted_in(&target.def, set))?;
+        }
         Ok(found.then_some(changed))
-    }
-}
-
-impl JoinedRun<'_> {
-    /// [`JoinedRun::change`], with regard to foreign keys.
-    fn change_with(
-        &self,
-        relations: Relations,
-        target: &JoinedTarget,
-        key: &[u8],
-        set: &mut Set,
-    ) -> Result<Option<bool>> {
-        let run = self.run;
-        let JoinedTarget { target, action, .. } = target;
-        let Some(old) = target.row(run, key)? else {
-            return Ok(None);
-        };
-        let new = match action {
-            JoinedAction::Delete => {
-                relations.before_delete(key, &old, None)?;
-                None
-            }
-            JoinedAction::Update(update) => {
-                let row = Slots(&old);
-                if !update.assignments.follow_up(target, &row, &run.env.ctx(), set)? {
-                    return Ok(Some(false));
-                }
-                let new = Changed { base: &row, set }.copy(old.len());
-                relations.before_update(key, &old, &new)?;
-                Some(new)
-            }
-        };
-        let found = {
-            let txn = &mut **run.txn.borrow_mut();
-            target.table.modify(txn, key, &mut |_, buf| match &new {
-                None => Ok(Action::Delete),
-                Some(_) => {
-                    target.write(set, buf, run.env.time_zone);
-                    Ok(Action::Update)
-                }
-            })
-        };
-        let after = new.as_deref().unwrap_or(&old);
-        let found = found.map_err(|error| target.explain(error, &Slots(after)))?;
-        Ok(found.then_some(true))
     }
 }
 

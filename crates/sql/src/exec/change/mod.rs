@@ -3,7 +3,8 @@
 //! A statement happens as a whole or not at all: the session takes a savepoint first and rolls back to it if the statement
 //! fails.
 //!
-//! - [`target`]: rows on their way into the table: defaults, checks, keys, the engine's form.
+//! - [`row_writer`]: the one way in which rows are changed, with all that happens when they are.
+//! - [`target`]: rows on their way into the table: defaults, checks, keys.
 //! - [`rows`]: rows as expressions see them; [`assignments`]: what SET makes of them.
 //! - [`insert`]: INSERT and REPLACE, with what happens on duplicate keys; [`counter`]: their AUTO_INCREMENT values.
 //! - [`load`]: LOAD DATA, [`lines`] the file's bytes as fields.
@@ -21,6 +22,7 @@ pub mod insert;
 pub mod joined;
 mod lines;
 mod load;
+mod row_writer;
 mod rows;
 mod selection;
 pub mod setup;

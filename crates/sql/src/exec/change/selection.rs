@@ -3,10 +3,10 @@
 //! *In place*: one pass; each row of the path is locked, tested and changed under its leaf's latch. *One by one*: likewise one after
 //! the other, but a row is copied and its leaf released before it is changed. *Collected*: the first
 //! pass locks and copies the rows that match, then they are sorted, cut and changed one by one by primary key. The plan says
-//! which ([`Pass`]).
+//! which ([`Pass`]). Whichever it is, the row writer changes them.
 
-use super::foreign_keys::Relations;
-use super::rows::{Changed, Slots, Stored};
+use super::row_writer::{Judge, RowWriter, UpdateBy};
+use super::rows::{Slots, Stored};
 use super::{ChangeContext, is_ignorable};
 use crate::context::Counter;
 use crate::error::{Result, SqlError, er};
@@ -23,16 +23,16 @@ use tidemark_engine::{Action, Flow, Keep, KeyRange, RangeScan, RowBuf, RowView};
 pub trait RowChange {
     /// Decides about a row that satisfies the condition; remembers what is to be written.
     fn decide(&mut self, row: &dyn Row) -> Result<Action>;
-    /// Writes what was decided.
-    fn write(&mut self, buf: &mut RowBuf);
-    /// The error text for a change that met a duplicate key.
-    fn explain(&mut self, error: tidemark_engine::Error) -> SqlError;
     /// The row that was decided about was found, and now is as decided.
     fn done(&mut self);
-    /// Does what follows from the rows that are done, while no page is latched.
+    /// In place: writes what was decided.
+    fn write(&mut self, buf: &mut RowBuf);
+    /// In place: does what follows from the rows that are done, when no page is latched any more.
     fn settle(&mut self) -> Result<()> {
         Ok(())
     }
+    /// In place: the error text for a change that met a duplicate key.
+    fn explain(&mut self, error: tidemark_engine::Error) -> SqlError;
 
     /// The new values of the row that was decided about, by column.
     fn new_values(&self) -> &[(usize, Value)] {
@@ -47,6 +47,7 @@ pub trait RowChange {
 pub struct ChangeScan<'a> {
     pub rows: &'a RowSelection,
     pub target: &'a Target,
+    pub writer: RowWriter<'a>,
     pub run: ChangeContext<'a>,
 }
 
@@ -161,7 +162,6 @@ impl<'a> ChangeScan<'a> {
     ) -> tidemark_engine::Result<()> {
         let (target, run) = (self.target, self.run);
         let ctx = run.env.ctx();
-        let txn = &mut **run.txn.borrow_mut();
         if self.rows.path.point && self.rows.path.index == 0 {
             let mut key = Vec::with_capacity(64);
             match self
@@ -173,7 +173,7 @@ impl<'a> ChangeScan<'a> {
                 Some(true) => {
                     run.session.count(Counter::HandlerReadKey, 1);
                     let mut one = |view: &RowView, buf: &mut RowBuf| Ok(visit(view, buf)?.0);
-                    target.table.modify(txn, &key, &mut one)?;
+                    self.writer.visit(&key, &mut one)?;
                     return Ok(());
                 }
                 Some(false) => {}
@@ -192,15 +192,14 @@ impl<'a> ChangeScan<'a> {
                 Ok((action, flow))
             };
             let before = run.session.examined.get();
-            let (table, index) = (&target.table, self.rows.path.index);
+            let index = self.rows.path.index;
             let scan = RangeScan::new(index, range).reverse(self.rows.reverse).once(once);
-            match self.rows.judges {
-                true => {
-                    let mut judge = |view: &RowView| self.judge(view);
-                    table.update_range(txn, &scan, &mut judge, &mut one)?;
-                }
-                false => table.modify_range(txn, &scan, &mut one)?,
-            }
+            let mut judge = |view: &RowView| self.judge(view);
+            let judge: Option<Judge> = match self.rows.judges {
+                true => Some(&mut judge),
+                false => None,
+            };
+            self.writer.visit_range(&scan, judge, &mut one)?;
             self.count_scan(&self.rows.path, before, !stopped);
         }
         Ok(())
@@ -225,7 +224,7 @@ impl<'a> ChangeScan<'a> {
         if self.rows.order_by.is_empty() {
             let mut left = limit;
             return rows.for_each(&mut |row| {
-                self.change_row(row, change)?;
+                self.change_collected_row(row, change)?;
                 left -= 1;
                 Ok(left > 0)
             });
@@ -249,7 +248,7 @@ impl<'a> ChangeScan<'a> {
             trace.sorts_table(def, keys, sorter.told());
         }
         let sorted = sorter.finish(|row| {
-            self.change_row(row, change)?;
+            self.change_collected_row(row, change)?;
             Ok(true)
         })?;
         let path = &self.rows.path;
@@ -257,82 +256,51 @@ impl<'a> ChangeScan<'a> {
         Ok(())
     }
 
-    /// Changes a row that was collected: its primary key, and behind it its columns.
+    /// Changes a row that was collected. Hooks are told of it as it is by now: the changes of rows before it may have led to it.
+    fn change_collected_row(&self, row: &[Value], change: &mut dyn RowChange) -> Result<()> {
+        let [Val::Str(key), ..] = row else {
+            return Ok(());
+        };
+        if !self.writer.has_hooks() {
+            return self.change_row(row, change);
+        }
+        let Some(now) = self.writer.lock(key)? else {
+            return Ok(());
+        };
+        let mut row = vec![row[0].clone()];
+        row.extend(now);
+        self.change_row(&row, change)
+    }
+
+    /// Changes a row that is locked: its primary key, and behind it its columns.
     fn change_row(&self, row: &[Value], change: &mut dyn RowChange) -> Result<()> {
-        let (target, run) = (self.target, self.run);
+        let run = self.run;
         let [Val::Str(key), row @ ..] = row else {
             return Ok(());
         };
-        let action = match change.decide(&Slots(row)) {
-            Ok(action) => action,
+        let mut decided = false;
+        let done = change.decide(&Slots(row)).and_then(|action| {
+            decided = true;
+            match action {
+                Action::Delete => self.writer.delete(key, row, None),
+                Action::Update => self
+                    .writer
+                    .update(key, row, change.new_values(), UpdateBy::Update),
+                Action::Skip | Action::Keep | Action::Touch => self.writer.leave(key, row, action),
+            }
+        });
+        match done {
+            Ok(true) => change.done(),
+            Ok(false) => {}
             Err(error) if self.rows.ignore && is_ignorable(&error) => {
-                let is_seen_through = error.code == er::VIEW_CHECK_FAILED;
-                run.env.warnings.warn(error);
-                if is_seen_through {
+                if decided || error.code == er::VIEW_CHECK_FAILED {
                     change.passed_over();
                 }
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        };
-        let savepoint = run.txn.borrow_mut().savepoint();
-        let result = match Relations::of(target.foreign_keys.as_deref(), run) {
-            None => self.carry_out(key, action, change),
-            Some(relations) => self.carry_out_with(relations, (key, row), action, change),
-        };
-        match result {
-            Ok(found) if found => {
-                change.done();
-                change.settle()?;
-            }
-            Ok(_) => {}
-            Err(error) if self.rows.ignore && is_ignorable(&error) => {
-                run.txn.borrow_mut().rollback_to(&savepoint)?;
                 run.env.warnings.warn(error);
-                change.passed_over();
             }
             Err(error) => return Err(error),
         }
         Ok(())
-    }
-
-    /// Does what was decided about a row; whether it was there.
-    fn carry_out(&self, key: &[u8], action: Action, change: &mut dyn RowChange) -> Result<bool> {
-        let found = {
-            let mut txn = self.run.txn.borrow_mut();
-            self.target.table.modify(&mut txn, key, &mut |_, buf| {
-                if action == Action::Update {
-                    change.write(buf);
-                }
-                Ok(action)
-            })
-        };
-        found.map_err(|error| change.explain(error))
-    }
-
-    /// The same, with regard to foreign keys.
-    fn carry_out_with(
-        &self,
-        relations: Relations,
-        (key, row): (&[u8], &[Value]),
-        action: Action,
-        change: &mut dyn RowChange,
-    ) -> Result<bool> {
-        match action {
-            Action::Delete => {
-                relations.before_delete(key, row, None)?;
-            }
-            Action::Update => {
-                let new = Changed {
-                    base: &Slots(row),
-                    set: change.new_values(),
-                };
-                let new = new.copy(row.len());
-                relations.before_update(key, row, &new)?;
-            }
-            Action::Skip | Action::Keep | Action::Touch => {}
-        }
-        self.carry_out(key, action, change)
     }
 
     fn no_rows(&self) -> KeptRows<'a> {

@@ -1,15 +1,13 @@
-//! A target at work: values on their way into its columns, defaults, CHECK constraints, and rows in the engine's form.
+//! A target at work: values on their way into its columns, defaults, CHECK constraints, and the texts of errors.
 
-use super::ChangeContext;
-use super::rows::{Slots, Stored};
+use super::rows::Slots;
 use crate::dictionary::{ColumnDefault, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, Row, schema_violation};
+use crate::plan::change::hooks::RowEvent;
 use crate::plan::change::{Check, CheckOf, Target};
 use crate::types::json::array;
-use crate::types::storage::Scratch;
-use crate::types::{TimeZone, TypeKind, Val, Value, WarningLevel, assign};
-use tidemark_engine::{Action, Datum, RowBuf};
+use crate::types::{TypeKind, Val, Value, WarningLevel, assign};
 
 impl Target {
     /// The value a column takes by default; `row` holds the values so far, which an expression may use. `None` if it
@@ -28,7 +26,7 @@ impl Target {
                     let slots = Slots(row);
                     let value = expr.eval(&ctx.env.ctx_with(&slots))?.into_owned();
                     let value = assign::between_sets(value, (&expr.ty, &def.ty), &def.name, ctx.env)?;
-                    Some(self.assigned(column, value, ctx)?.into_owned())
+                    Some(self.assigned(column, value, RowEvent::Insert, ctx)?.into_owned())
                 }
                 None => None,
             },
@@ -51,9 +49,24 @@ impl Target {
         Ok(assign::zero_value(&def.ty))
     }
 
-    /// A value on its way into a column: of its type, and not NULL where the column is not.
-    pub fn assigned<'v>(&self, column: usize, value: Val<'v>, ctx: &EvalCtx) -> Result<Val<'v>> {
+    /// A value on its way into a column: of its type, and not NULL where the column is not. That is looked at later where a hook acts
+    /// before the event.
+    pub fn assigned<'v>(
+        &self,
+        column: usize,
+        value: Val<'v>,
+        event: RowEvent,
+        ctx: &EvalCtx,
+    ) -> Result<Val<'v>> {
+        if value.is_null() && self.acts_before(event) {
+            return Ok(Val::Null);
+        }
         assigned(&self.def, column, value, ctx)
+    }
+
+    /// What stands for NULL in a column that cannot be it, with a warning; or error 1048.
+    pub fn null_refused(&self, column: usize, ctx: &EvalCtx) -> Result<Value> {
+        Ok(assigned(&self.def, column, Val::Null, ctx)?.into_owned())
     }
 
     /// Error 1369 if the row would not be seen through the view that it goes in through, 3819 if it violates a CHECK constraint.
@@ -99,64 +112,6 @@ impl Target {
         match error {
             tidemark_engine::Error::DuplicateKey { index, .. } => self.duplicate(index, row),
             other => SqlError::in_table(other, &self.def.name),
-        }
-    }
-
-    /// Inserts a row of values that have their columns' types.
-    pub fn insert(
-        &self,
-        run: ChangeContext,
-        row: &[Value],
-        lock: tidemark_engine::DuplicateLock,
-    ) -> Result<(), tidemark_engine::Error> {
-        const INLINE: usize = 24;
-        if row.len() <= INLINE {
-            let mut rooms: [Scratch; INLINE] = [[0; 32]; INLINE];
-            let mut data = [Datum::Null; INLINE];
-            self.store(row, run.env.time_zone, &mut rooms, &mut data);
-            return self
-                .table
-                .insert_with(&mut run.txn.borrow_mut(), &data[..row.len()], lock);
-        }
-        let mut rooms = vec![[0; 32]; row.len()];
-        let mut data = vec![Datum::Null; row.len()];
-        self.store(row, run.env.time_zone, &mut rooms, &mut data);
-        self.table.insert_with(&mut run.txn.borrow_mut(), &data, lock)
-    }
-
-    /// The newest version of a row, which stays locked exclusively; `None` if it is gone.
-    pub fn row(&self, run: ChangeContext, primary_key: &[u8]) -> Result<Option<Vec<Value>>> {
-        let mut row = Vec::with_capacity(self.def.columns.len());
-        let mut txn = run.txn.borrow_mut();
-        let found = self.table.modify(&mut txn, primary_key, &mut |view, _| {
-            let stored = Stored {
-                def: &self.def,
-                view,
-                zone: run.env.time_zone,
-            };
-            row.clear();
-            stored.copy_to(&mut row);
-            Ok(Action::Keep)
-        });
-        let found = found.map_err(|error| SqlError::in_table(error, &self.def.name))?;
-        Ok(found.then_some(row))
-    }
-
-    /// Writes changed columns into a row on its way to the page.
-    pub fn write(&self, set: &[(usize, Value)], buf: &mut RowBuf, zone: &TimeZone) {
-        for (column, value) in set {
-            let mut room: Scratch = [0; 32];
-            buf.set(
-                *column,
-                self.def.columns[*column].ty.store(value, zone, &mut room),
-            );
-        }
-    }
-
-    fn store<'v>(&self, row: &'v [Value], zone: &TimeZone, rooms: &'v mut [Scratch], data: &mut [Datum<'v>]) {
-        let columns = self.def.columns.iter().zip(rooms).zip(data);
-        for (value, ((column, room), datum)) in row.iter().zip(columns) {
-            *datum = column.ty.store(value, zone, room);
         }
     }
 }

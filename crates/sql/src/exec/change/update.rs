@@ -4,6 +4,7 @@
 
 use super::assignments::Set;
 use super::counter::{counted_in, observe_update};
+use super::row_writer::RowWriter;
 use super::rows::{Changed, Slots};
 use super::selection::{ChangeScan, RowChange};
 use super::{ChangeContext, Changes};
@@ -16,9 +17,11 @@ use tidemark_engine::{Action, RowBuf};
 /// Runs the statement.
 pub fn run<'a>(plan: &'a UpdatePlan, run: ChangeContext<'a>) -> Result<Changes> {
     run.session.told_insert_id.set(false);
+    let writer = RowWriter::new(&plan.target, run);
     let mut work = UpdateRun {
         plan,
         run,
+        writer,
         set: Vec::with_capacity(plan.assignments.list().len()),
         after: Vec::new(),
         pending: false,
@@ -27,7 +30,13 @@ pub fn run<'a>(plan: &'a UpdatePlan, run: ChangeContext<'a>) -> Result<Changes> 
         counted: None,
     };
     let (rows, target) = (&plan.rows, &plan.target);
-    ChangeScan { rows, target, run }.change(&mut work)?;
+    let scan = ChangeScan {
+        rows,
+        target,
+        writer,
+        run,
+    };
+    scan.change(&mut work)?;
     run.session.found_rows.set(work.matched);
     Ok(outcome(run, work.matched, work.changed))
 }
@@ -53,6 +62,7 @@ pub fn outcome(run: ChangeContext, matched: u64, changed: u64) -> Changes {
 struct UpdateRun<'a> {
     plan: &'a UpdatePlan,
     run: ChangeContext<'a>,
+    writer: RowWriter<'a>,
     set: Set,
     /// The whole row after the change, where a duplicate key could need it for its text.
     after: Vec<Value>,
@@ -60,7 +70,7 @@ struct UpdateRun<'a> {
     pending: bool,
     matched: u64,
     changed: u64,
-    /// The highest AUTO_INCREMENT value given to a row, of which the counter does not know yet.
+    /// In place: the highest AUTO_INCREMENT value given to a row, of which the counter does not know yet.
     counted: Option<u64>,
 }
 
@@ -68,8 +78,7 @@ impl RowChange for UpdateRun<'_> {
     fn decide(&mut self, row: &dyn Row) -> Result<Action> {
         let plan = self.plan;
         self.run.env.row_number.set(self.matched + 1);
-        let ctx = self.run.env.ctx();
-        self.pending = plan.assignments.apply(&plan.target, row, &ctx, &mut self.set)?;
+        self.pending = self.writer.assign(&plan.assignments, row, &mut self.set)?;
         if self.pending && plan.assignments.touches_unique() {
             self.after = Changed {
                 base: row,
@@ -87,7 +96,8 @@ impl RowChange for UpdateRun<'_> {
     }
 
     fn write(&mut self, buf: &mut RowBuf) {
-        self.plan.target.write(&self.set, buf, self.run.env.time_zone);
+        self.writer.fill(&self.set, buf);
+        self.counted = self.counted.max(counted_in(&self.plan.target.def, &self.set));
     }
 
     fn explain(&mut self, error: tidemark_engine::Error) -> SqlError {
@@ -105,9 +115,6 @@ impl RowChange for UpdateRun<'_> {
     fn done(&mut self) {
         self.matched += 1;
         self.changed += u64::from(self.pending);
-        if self.pending {
-            self.counted = self.counted.max(counted_in(&self.plan.target.def, &self.set));
-        }
     }
 
     fn settle(&mut self) -> Result<()> {

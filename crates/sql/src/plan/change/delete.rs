@@ -29,6 +29,7 @@ impl Planner<'_> {
             Named::Table(target) => *target,
             Named::View(from) => self.sole_target(&from, Privileges::DELETE, "DELETE")?,
         };
+        target.add_hooks(&[Event::Delete]);
         self.add_foreign_keys(&mut target, &[Event::Delete])?;
         let binder = self.binder;
         let state = self.state;
@@ -46,7 +47,7 @@ impl Planner<'_> {
             limit: delete.limit.as_ref(),
             ignore: delete.ignore,
             written: &[],
-            plain: true,
+            queries: false,
             warnings: &state.warnings,
         };
         let rows = RowSelection::plan(clauses, &target, &binder, &mut hooks, sample)?;

@@ -64,6 +64,11 @@ pub fn filling(
             ast::Duplicates::Replace => OnDuplicate::Replace,
             ast::Duplicates::Fail | ast::Duplicates::Ignore => OnDuplicate::Fail,
         };
+        let mut events = vec![Event::Insert];
+        if let OnDuplicate::Replace = on_duplicate {
+            events.push(Event::Delete);
+        }
+        target.add_hooks(&events);
         planner.add_foreign_keys(&mut target, &[Event::Insert])?;
         planner.uses.extend(uses);
         Ok(Body::Insert(Box::new(InsertPlan {

@@ -12,6 +12,7 @@
 //! reading those that are looked up, for writing those that cascades change; and a new definition of any makes a new plan.
 
 use super::Target;
+use super::hooks::{Origin, RowEvent, RowHooks};
 use crate::accounts::Privileges;
 use crate::context::TableUse;
 use crate::dictionary::{ForeignKeyDef, ReferentialAction, TableDef};
@@ -33,6 +34,8 @@ pub struct Node {
     pub table: Arc<Table>,
     /// What its generated columns are computed by, if its rows are updated.
     pub generated: GeneratedColumns,
+    /// What else happens when a cascade changes its rows.
+    pub hooks: Option<Box<RowHooks>>,
     /// The constraints of which it is the child, by name.
     pub parents: Vec<ParentLink>,
     /// The constraints of which it is the parent, those of older tables first.
@@ -85,6 +88,22 @@ pub enum Event {
     Update(Vec<usize>),
 }
 
+impl Node {
+    /// Finds the hooks for what cascades can do to its rows.
+    fn add_hooks(&mut self) {
+        let mut events = Vec::new();
+        if self.deleted {
+            events.push(RowEvent::Delete);
+        }
+        if !self.updated.is_empty() {
+            events.push(RowEvent::Update);
+        }
+        if !events.is_empty() {
+            self.hooks = RowHooks::of(&self.def, &events, Origin::Cascade);
+        }
+    }
+}
+
 impl ForeignKeys {
     /// The constraint of a link to children.
     pub fn child_key(&self, link: &ChildLink) -> &ForeignKeyDef {
@@ -99,6 +118,7 @@ impl ForeignKeys {
             def: Arc::clone(def),
             table,
             generated: GeneratedColumns::default(),
+            hooks: None,
             parents: Vec::new(),
             children: Vec::new(),
             deleted: false,
@@ -109,7 +129,7 @@ impl ForeignKeys {
 }
 
 impl Planner<'_> {
-    /// Gives a target the constraints that these events touch, and the statement their tables.
+    /// Gives a target the constraints that these events touch, and the statement their tables. Its hooks are known.
     pub fn add_foreign_keys(&mut self, target: &mut Target, events: &[Event]) -> Result<()> {
         let dictionary = self.state.database.dictionary();
         let def = &target.def;
@@ -125,6 +145,9 @@ impl Planner<'_> {
         let touched = !graph.nodes[0].parents.is_empty() || !graph.nodes[0].children.is_empty();
         if !touched {
             return Ok(());
+        }
+        for node in &mut graph.nodes {
+            node.add_hooks();
         }
         for node in &graph.nodes {
             let changes = node.deleted || !node.updated.is_empty();

@@ -142,6 +142,10 @@ impl Planner<'_> {
             OnDuplicate::Replace => events.push(Event::Delete),
             OnDuplicate::Update(assignments) => events.push(Event::Update(assignments.written())),
         }
+        target.add_hooks(&events);
+        if let Some(Event::Update(written)) = events.last_mut() {
+            *written = target.written(std::mem::take(written));
+        }
         self.add_foreign_keys(&mut target, &events)?;
         let reads_columns = match &source {
             InsertSource::Rows(rows) => rows

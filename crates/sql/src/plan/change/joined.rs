@@ -248,10 +248,14 @@ impl Planner<'_> {
         ignore: bool,
     ) -> Result<JoinedPlan> {
         for (_, target) in &mut targets {
-            let event = match &target.action {
+            let mut event = match &target.action {
                 JoinedAction::Delete => Event::Delete,
                 JoinedAction::Update(update) => Event::Update(update.assignments.written()),
             };
+            target.target.add_hooks(std::slice::from_ref(&event));
+            if let Event::Update(written) = &mut event {
+                *written = target.target.written(std::mem::take(written));
+            }
             self.add_foreign_keys(&mut target.target, &[event])?;
         }
         let mut filter = match filter {
@@ -366,7 +370,7 @@ impl JoinedTarget {
             }
         });
         if let JoinedAction::Update(update) = &mut self.action {
-            let written = update.assignments.written();
+            let written = self.target.written(update.assignments.written());
             update.as_read = alone && !indexes.iter().any(|index| self.target.moves(&written, *index));
         }
     }

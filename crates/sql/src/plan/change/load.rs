@@ -109,6 +109,7 @@ impl Planner<'_> {
         if replace {
             events.push(Event::Delete);
         }
+        target.add_hooks(&events);
         self.add_foreign_keys(&mut target, &events)?;
         self.refuse_reads_by_name(&ChangedTable::of(&target, "LOAD DATA"))?;
         Ok(InsertPlan {

@@ -8,7 +8,7 @@
 //! - [`load`]: LOAD DATA.
 //! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
 //! - [`reads`]: that the table is not read beside.
-//! - [`foreign_keys`]: the tables that foreign keys lead to.
+//! - [`foreign_keys`]: the tables that foreign keys lead to; [`hooks`]: what else happens with each row.
 //! - [`setup`]: changes of the switches of `performance_schema`.
 
 pub mod assignments;
@@ -16,6 +16,7 @@ mod carried;
 pub mod delete;
 pub mod filling;
 pub mod foreign_keys;
+pub mod hooks;
 pub mod insert;
 pub mod joined;
 pub mod load;

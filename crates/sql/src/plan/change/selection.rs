@@ -2,8 +2,9 @@
 //! found.
 //!
 //! Rows are changed in the pass that finds them if the order is the path's and the change moves no row within the index (a row
-//! moved ahead would be met again, the Halloween problem): *in place*, while the row is latched, if neither the expressions nor foreign keys make
-//! the statement look at other rows, *one by one* otherwise. They are *collected* first if the pass cannot change them.
+//! moved ahead would be met again, the Halloween problem): *in place*, while the row is latched, if that is safe
+//! ([`Target::latch_safe`]) and no row that fails is to be undone alone (IGNORE), *one by one* otherwise. They are *collected* first if the
+//! pass cannot change them.
 //!
 //! Where an index gives the wanted order it is read in that, from either end, and no further than LIMIT says: `DELETE …
 //! ORDER BY id LIMIT 1` takes one row off a queue and locks no other.
@@ -78,8 +79,8 @@ pub struct Clauses<'a> {
     pub ignore: bool,
     /// The columns that the statement may change.
     pub written: &'a [usize],
-    /// The statement's own expressions run no queries.
-    pub plain: bool,
+    /// What it assigns to them runs queries.
+    pub queries: bool,
     pub warnings: &'a crate::types::Warnings,
 }
 
@@ -203,11 +204,11 @@ impl RowSelection {
         }
         // The rows of several indexes are known when all have been found.
         let moves = path.is_merged() || target.moves(clauses.written, path.index);
-        let alone = clauses.plain && !filter_queries && target.foreign_keys.is_none();
+        let in_place = target.latch_safe(clauses.queries || filter_queries) && !clauses.ignore;
         // As in MySQL an order is one to be sorted by, unless a DELETE stops at its LIMIT.
         let in_order = clauses.order_by.is_empty() || clauses.written.is_empty() && limit.is_some();
         let pass = match order_by.is_empty() && !moves {
-            true if alone && !clauses.ignore => Pass::InPlace,
+            true if in_place => Pass::InPlace,
             true if in_order => Pass::OneByOne,
             _ => Pass::Collected,
         };

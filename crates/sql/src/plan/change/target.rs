@@ -2,6 +2,7 @@
 //! statement names, and tells which changes move a row within an index. The statement may name a view: [`super::seen`].
 
 use super::foreign_keys::ForeignKeys;
+use super::hooks::RowHooks;
 use super::seen::{SeenColumn, SeenThrough};
 use crate::dictionary::{ColumnDefault, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
@@ -35,6 +36,8 @@ pub struct Target {
     pub updatable: Option<Arc<AllowedColumns>>,
     /// The foreign keys that the statement touches; `None`: none.
     pub foreign_keys: Option<Box<ForeignKeys>>,
+    /// What else happens when its rows change; `None`: nothing.
+    pub hooks: Option<Box<RowHooks>>,
 }
 
 /// A condition on new rows.
@@ -126,6 +129,7 @@ impl Target {
             insertable: None,
             updatable: None,
             foreign_keys: None,
+            hooks: None,
         })
     }
 
@@ -240,6 +244,13 @@ impl Target {
     /// Whether a condition on new rows runs queries.
     pub fn checks_query(&self) -> bool {
         self.checks.iter().any(|check| has_subquery(&check.condition))
+    }
+
+    /// True if its rows may be changed while the page that they lie in is latched: all that happens on the way is that
+    /// expressions of the row are computed. What makes it false are hooks, which run statements; foreign keys, by which other rows are
+    /// looked at; and queries, in conditions on new rows or (`queries`) in the statement's own expressions.
+    pub fn latch_safe(&self, queries: bool) -> bool {
+        self.hooks.is_none() && self.foreign_keys.is_none() && !queries && !self.checks_query()
     }
 
     fn computed_already(&self, column: usize) -> SqlError {

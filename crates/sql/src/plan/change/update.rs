@@ -61,8 +61,9 @@ impl Planner<'_> {
         let mut scope = Scope::default();
         scope.add(target.scope_table(table.alias.as_deref()))?;
         let assignments = Assignments::bind(&update.assignments, &target, &scope, &binder, &mut hooks)?;
-        let written = assignments.written();
-        self.add_foreign_keys(&mut target, &[Event::Update(written)])?;
+        target.add_hooks(&[Event::Update(Vec::new())]);
+        let written = target.written(assignments.written());
+        self.add_foreign_keys(&mut target, &[Event::Update(written.clone())])?;
         let mut hooks = BlockHooks {
             planner: self,
             aggregates: None,
@@ -76,8 +77,8 @@ impl Planner<'_> {
             order_by: &update.order_by,
             limit: update.limit.as_ref(),
             ignore: update.ignore,
-            written: &assignments.written(),
-            plain: !assignments.has_subquery() && !target.checks_query(),
+            written: &written,
+            queries: assignments.has_subquery(),
             warnings: &state.warnings,
         };
         let rows = RowSelection::plan(clauses, &target, &binder, &mut hooks, sample)?;

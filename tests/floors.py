@@ -18,6 +18,9 @@ Read are the members' Cargo.toml (their dependencies, not those of tests) and ev
 as the module it comes from. Also checked: every crate and, where parts are drawn, every module is in the drawing, nothing
 is drawn that is not there, no folders of one parent use each other in a circle, and each `allow(clippy::…)` gives its reason.
 
+Rows have one way to be changed: above the engine, what it offers for that is called from the files in `MAY_CHANGE_ROWS` alone. Every
+function that the engine's `access.rs` gives a transaction to is either known to change rows or known not to.
+
 First the check itself is checked, on a crate made for it.
 """
 import re
@@ -285,6 +288,57 @@ def without_reason(file: Path) -> list[str]:
     return [f"{file.relative_to(ROOT)}: {one[1].split(',')[0].rstrip(')')} is allowed without a reason" for one in found if "reason" not in one[1]]
 
 
+# Where calls that change rows may stand, and why.
+ROW_WRITER = "crates/sql/src/exec/change/row_writer/"
+MAY_CHANGE_ROWS = {
+    ROW_WRITER: {"insert_with", "modify", "modify_duplicate", "modify_range", "update_range"},
+    # ALTER's copy goes into a table that no name leads to yet: triggers are not activated by it, nor is it logged row by row.
+    "crates/database/src/ddl/alter/copy.rs": {"copy_rows"},
+    # Indexes get entries of rows that stay as they are.
+    "crates/database/src/ddl/alter/carry_out.rs": {"add_index", "finish_build"},
+    # Rows go with their table's trees, as in MySQL without triggers and row events.
+    "crates/database/src/ddl/drop.rs": {"Ddl::truncate"},
+}
+CHANGES_ROWS = {"insert", "insert_with", "modify", "modify_duplicate", "modify_range", "update_range"}
+CHANGES_TABLES = {"copy_rows", "add_index", "finish_build", "truncate"}
+KEEPS_ROWS = {"get", "scan", "scan_to_change"}
+ACCESS = ROOT / "crates/engine/src/access.rs"
+
+
+def row_changes(code: str) -> list[tuple[str, int]]:
+    """The calls that change rows of a table, each with its line. `insert` and `truncate` are also what maps and lists have: the one is
+    given a transaction, the other is asked of `ddl`."""
+    named = "|".join(sorted((CHANGES_ROWS | CHANGES_TABLES) - {"insert", "truncate", "add_index", "finish_build"}))
+    calls = re.compile(rf"\.\s*({named})\s*\(|\.\s*(insert)\s*\(\s*[^,()]*\btxn\b|\bddl\s*\.\s*(truncate|add_index|finish_build)\s*\(")
+    found = []
+    for call in calls.finditer(code):
+        name = next(filter(None, call.groups()))
+        found.append((f"Ddl::{name}" if name == "truncate" else name, code.count("\n", 0, call.start()) + 1))
+    return found
+
+
+def unknown_access(text: str) -> set[str]:
+    """The engine's functions that are given a transaction and of which it is not known whether they change rows."""
+    functions = re.findall(r"pub fn (\w+)[^{]*?txn: &mut Transaction", code_of(text))
+    return set(functions) - CHANGES_ROWS - KEEPS_ROWS
+
+
+def wrong_changes(crates: list[Crate]) -> list[str]:
+    wrong = [f"{ACCESS.relative_to(ROOT)}: does {name} change rows? tests/floors.py is to know" for name in sorted(unknown_access(ACCESS.read_text()))]
+    used = defaultdict(set)
+    for crate in crates:
+        for module, code in crate.code.items():
+            path = str(crate.files[module].relative_to(ROOT))
+            place = next((place for place in MAY_CHANGE_ROWS if path.startswith(place)), path)
+            for name, line in row_changes(code):
+                used[place].add(name)
+                if name not in MAY_CHANGE_ROWS.get(place, ()):
+                    wrong.append(f"{path}:{line}: {name} changes rows past the row writer")
+    for place, names in MAY_CHANGE_ROWS.items():
+        wrong += [f"tests/floors.py: {place} does not call {name}" for name in sorted(names - used[place])]
+    return wrong
+
+
 def check_the_checker(report: Report) -> None:
     """A crate with one arrow of each kind, and what must be found in it."""
     drawing = read_drawing("# One\n\n```\n crates/toy     a toy\n   top           uses all\n   left, right   side by side\n   low\n```\n")
@@ -308,6 +362,10 @@ def check_the_checker(report: Report) -> None:
     report.equal(wrong, ["left/mod.rs:7: left uses right::inner, but right stands on the same floor", "low.rs:1: low uses top, but top stands above it",
                          "right/mod.rs:2: right uses left, but left stands on the same floor",
                          "a circle in toy: left → right (left/mod.rs:7), right → left (right/mod.rs:2)"], "checker")
+    code = "map.insert(key, 1);\ntable\n    .insert(&mut txn.borrow_mut(), row);\nt.modify_range(txn, f)\nlist.truncate(1); change.ddl.truncate(id)\nt.modifying(txn)"
+    report.equal(row_changes(code), [("insert", 3), ("modify_range", 4), ("Ddl::truncate", 5)], "row_changes/checker")
+    unknown = unknown_access("impl Table {\n pub fn get(&self, txn: &mut Transaction) {}\n pub fn upsert(&self,\n txn: &mut Transaction) {}\n pub fn id(&self) {}\n}")
+    report.equal(unknown, {"upsert"}, "row_changes/access_checker")
 
 
 def dependencies(folder: Path) -> list[str]:
@@ -331,8 +389,8 @@ def main() -> None:
             if name in drawing and used in drawing and drawing[name].floor <= drawing[used].floor:
                 wrong.append(f"crates/{name}/Cargo.toml: {name} uses {used}, which does not stand below it")
     report.check(not wrong, "crates", "".join(f"\n    {line}" for line in wrong))
-    for name, folder in folders.items():
-        crate = Crate(folder)
+    crates = {name: Crate(folder) for name, folder in folders.items()}
+    for name, crate in crates.items():
         arrows = crate.arrows()
         if options.arrows:
             pairs = sorted({(user[0], used[0]) for user, used in arrows if user and used and user[0] != used[0]})
@@ -343,6 +401,9 @@ def main() -> None:
         if report.wants(name):
             wrong = circles(crate, arrows)
             report.check(not wrong, f"{name}/circles", "".join(f"\n    {line}" for line in wrong))
+    if report.wants("row_changes"):
+        wrong = wrong_changes([crates["database"], crates["sql"]])
+        report.check(not wrong, "row_changes", "".join(f"\n    {line}" for line in wrong))
     unreasoned = [line for file in sorted(ROOT.glob("crates/**/*.rs")) for line in without_reason(file)]
     report.check(not unreasoned, "reasons", "".join(f"\n    {line}" for line in unreasoned))
     report.close()

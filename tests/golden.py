@@ -34,7 +34,7 @@ with a waiting statement can only be woken by another, or by time: `pause 1.5` l
 
 Every file starts in an empty database, `golden`, with the server's default variables. A comment `# With --NAME=VALUE`
 says what the server must have been started with: such a file has a Tidemark server of its own, and is skipped with an
-`--address` whose server was not.
+`--address` whose server was not. A comment `# Not with TIDEMARK_NAME` skips the file where the environment has that.
 
 The files are recorded from MySQL (those in `snapshot_isolation`, which MySQL has not, from MariaDB), so they say what MySQL
 does. Where Tidemark means to differ, the file says so among its first lines, `# Differs from MySQL: REASON`, and REASON is
@@ -42,6 +42,7 @@ the first cell of a row in docs/compatibility.md. `--against` holds both to thei
 agree with MySQL, and any other must.
 """
 import difflib
+import os
 import queue
 import re
 import sys
@@ -398,6 +399,9 @@ def main():
     report = Report("golden", [word for word in options.filters if not Path(word).exists()])
     found = (f for p in paths or [HERE / "sql", HERE / "isolation"] for f in (p.rglob("*.test") if p.is_dir() else [p]))
     files = sorted(f for f in found if report.wants(test_name(f)))
+    for path in [path for path in files if unfit(path)]:
+        report.skip(test_name(path), f"{unfit(path)} is set")
+        files.remove(path)
     if address := options.address or options.against:
         listed = 0
         for path in files:
@@ -410,6 +414,12 @@ def main():
     else:
         play_in_lanes(report, sorted(files, key=start_options), options.record)
     report.close()
+
+
+def unfit(path: Path) -> str:
+    """The variable in the environment with which the file is not played, if there is one."""
+    names = re.findall(r"^# Not with (TIDEMARK_\w+)", path.read_text(), re.MULTILINE)
+    return next((name for name in names if name in os.environ), "")
 
 
 def play_in_lanes(report: Report, files: list[Path], record: bool) -> None:

@@ -190,10 +190,24 @@ def unit(runner: Runner, filters: list[str]) -> None:
     runner.counted("unit", UNIT_COUNT, ["cargo", "test", *which, "--no-fail-fast", *(["--", *names] if names else [])])
 
 
+def debug_build(runner: Runner, name: str) -> Path:
+    """The programs as the unit tests have them, with assertions; returns their folder."""
+    with runner.building:
+        runner.step(name, "cargo", "build", "-q", "--bins", "--tests", *SHARED)
+    return Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "debug"
+
+
+def counted_rows(runner: Runner, filters: list[str]) -> None:
+    """The golden scripts with a hook on every table: after each statement it must have been told of the rows that the engine counts."""
+    built = debug_build(runner, "counted_rows_build")
+    which = filters or (["sql/", "isolation/locks/"] if runner.quick else [])
+    environment = {"TIDEMARK_BINARY": str(built / "tidemark"), "TIDEMARK_COUNT_ROWS": "1"}
+    runner.counted("counted_rows", COUNT, [PYTHON, "tests/golden.py", *which], environment)
+
+
 def sabotage(runner: Runner, filters: list[str]) -> None:
     """The suite `history` against a server that was built to be broken, and the simulation of disks with an engine that was."""
-    runner.step("sabotage_build", "cargo", "build", "-q", "--bins", "--tests", *SHARED)
-    built = Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "debug"
+    built = debug_build(runner, "sabotage_build")
     seconds = "2" if runner.quick else "5"
     runner.counted("sabotage", COUNT, [PYTHON, "tests/history/run.py", "--sabotaged", str(built / "tidemark"), "--seconds", seconds, *filters])
     if not filters:
@@ -224,6 +238,7 @@ SUITES = {
     "build": Suite(["cargo"], build),
     "unit": Suite(["cargo"], unit),
     "golden": program("golden.py"),
+    "counted_rows": Suite(["cargo", "packages"], counted_rows),
     "lock_reports": program("lock_reports/run.py"),
     "schedules": program("schedules/run.py", "mariadbd", full="--mariadb --count 1000", quick="--mariadb --count 200"),
     "history": program("history/run.py", full="--seconds 6", quick="--seconds 1"),

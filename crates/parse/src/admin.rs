@@ -33,7 +33,7 @@ impl Parser<'_> {
     /// A whole statement; the caller checks that nothing follows.
     pub(super) fn statement(&mut self) -> Result<Statement> {
         if self.token().kind == TokenKind::End {
-            return match self.commented {
+            return match self.is_commented() {
                 true => Ok(Statement::Empty),
                 false => Err(SqlError::empty_query()),
             };
@@ -119,8 +119,12 @@ impl Parser<'_> {
             }
             "RESET" if self.accept("PERSIST") => self.reset_persist(),
             "HANDLER" => self.handler(),
-            "XA" | "CALL" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL" | "RESET" | "PURGE"
-            | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" => self.skip_unsupported(&word),
+            "CALL" => self.call(),
+            "SIGNAL" => Ok(Statement::Signal(self.signal(false)?)),
+            "RESIGNAL" => Ok(Statement::Resignal(self.signal(true)?)),
+            "GET" => Ok(Statement::GetDiagnostics(self.get_diagnostics()?)),
+            "XA" | "INSTALL" | "UNINSTALL" | "RESET" | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE"
+            | "IMPORT" => self.skip_unsupported(&word),
             _ => {
                 self.step_back();
                 self.error()
@@ -378,7 +382,7 @@ impl Parser<'_> {
         }
     }
 
-    fn set_item(&mut self) -> Result<SetItem> {
+    pub(super) fn set_item(&mut self) -> Result<SetItem> {
         if self.accept("NAMES") {
             let charset = if self.accept("DEFAULT") {
                 None
@@ -430,7 +434,7 @@ impl Parser<'_> {
         Ok(SetItem::Variable { scope, name, value })
     }
 
-    fn assign_sign(&mut self) -> Result<()> {
+    pub(super) fn assign_sign(&mut self) -> Result<()> {
         if self.accept_op(Op::Eq) {
             Ok(())
         } else {
@@ -448,6 +452,9 @@ impl Parser<'_> {
         let token = self.token();
         if ends && token.kind == TokenKind::Word {
             let word = self.word_text(token);
+            if self.local(&word).is_some() {
+                return self.expr();
+            }
             self.advance();
             return Ok(match word.to_ascii_uppercase().as_str() {
                 "DEFAULT" => Expr::Default(None),

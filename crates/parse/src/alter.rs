@@ -57,6 +57,9 @@ impl Parser<'_> {
         if let Some(view) = self.view(ViewForm::Alter)? {
             return Ok(view);
         }
+        if let Some(program) = self.alter_program()? {
+            return Ok(program);
+        }
         if self.accept("TABLE") {
             let name = self.object_name()?;
             let actions = if self.at_end() {
@@ -73,7 +76,7 @@ impl Parser<'_> {
             let keep_on_error = !self.accept_all(&["NO", "ROLLBACK", "ON", "ERROR"]);
             return Ok(Statement::ReloadTls { keep_on_error });
         }
-        if self.token().kind == TokenKind::Word {
+        if self.token().kind == TokenKind::Word && !self.is("TRIGGER") {
             let what = self.word_upper()?;
             return self.skip_unsupported(&format!("ALTER {what}"));
         }

@@ -20,6 +20,9 @@ impl Parser<'_> {
         if let Some(view) = self.view(ViewForm::Create)? {
             return Ok(view);
         }
+        if let Some(program) = self.create_program()? {
+            return Ok(program);
+        }
         if self.accept("DATABASE") || self.accept("SCHEMA") {
             return self.create_database();
         }
@@ -42,20 +45,13 @@ impl Parser<'_> {
         if self.accept("INDEX") {
             return self.create_index(kind);
         }
-        for what in [
-            "PROCEDURE",
-            "FUNCTION",
-            "TRIGGER",
-            "EVENT",
-            "SERVER",
-            "TABLESPACE",
-        ] {
+        for what in ["SERVER", "TABLESPACE"] {
             if self.is(what) {
                 return self.skip_unsupported(&format!("CREATE {what}"));
             }
         }
-        if self.is_any(&["DEFINER", "AGGREGATE"]) {
-            return self.skip_unsupported("CREATE of stored programs");
+        if self.is("AGGREGATE") {
+            return self.skip_unsupported("CREATE AGGREGATE FUNCTION");
         }
         if self.is_any(&["LOGFILE", "UNDO", "RESOURCE"]) {
             return self.skip_unsupported("CREATE of tablespaces and resource groups");

@@ -553,7 +553,7 @@ impl Parser<'_> {
             TokenKind::Param => Ok(self.parameter()),
             TokenKind::At => self.user_variable(),
             TokenKind::AtAt => self.system_variable(),
-            TokenKind::Quoted => self.column(),
+            TokenKind::Quoted => self.name_expr(),
             TokenKind::Word => self.word_expr(token),
             _ => self.error(),
         }
@@ -681,6 +681,14 @@ impl Parser<'_> {
         Ok(Expr::Row(list))
     }
 
+    /// A column, a call by a qualified name, or a variable of the program around.
+    fn name_expr(&mut self) -> Result<Expr> {
+        match self.column()? {
+            Expr::Column(column) => self.resolve(column),
+            other => Ok(other),
+        }
+    }
+
     fn column(&mut self) -> Result<Expr> {
         let mut parts = vec![self.name()?];
         while parts.len() < 3 && self.is_op(Op::Dot) {
@@ -720,7 +728,7 @@ impl Parser<'_> {
             if typed {
                 return self.temporal_literal();
             }
-            return self.column();
+            return self.name_expr();
         }
         let upper = self.word_text(token).to_ascii_uppercase();
         self.advance();

@@ -5,7 +5,7 @@
 //! stood there by itself. The lexer works on bytes, because a string literal may hold any of them.
 
 use tidemark_types::SqlMode;
-use tidemark_types::error::{Result, SqlError};
+use tidemark_types::error::{Result, SqlError, er};
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +133,9 @@ pub struct Lexer<'a> {
     pub commented: bool,
     /// Where the insides of the comments `/*+ … */` begin and end.
     pub hints: Vec<(usize, usize)>,
+    /// What the text of a stored program is kept without: the marks of executable comments and those that are not executed. Begin, end,
+    /// and how many bytes that is with those before.
+    pub(crate) unkept: Vec<(usize, usize, usize)>,
     /// The last token, which decides whether a word after a dot may begin with a digit.
     after_dot: bool,
 }
@@ -152,6 +155,7 @@ impl<'a> Lexer<'a> {
             in_comment: false,
             commented: false,
             hints: Vec::new(),
+            unkept: Vec::new(),
             after_dot: false,
         }
     }
@@ -181,6 +185,7 @@ impl<'a> Lexer<'a> {
                 b'*' if self.in_comment && self.peek(1) == b'/' => {
                     self.in_comment = false;
                     self.pos += 2;
+                    self.leave_out(self.pos - 2);
                 }
                 _ => return Ok(()),
             }
@@ -212,6 +217,7 @@ impl<'a> Lexer<'a> {
             if version <= VERSION {
                 self.pos += 3 + digits;
                 self.in_comment = true;
+                self.leave_out(start);
                 return Ok(());
             }
         }
@@ -222,10 +228,19 @@ impl<'a> Lexer<'a> {
                     self.hints.push((start + 3, start + 2 + at));
                 }
                 self.pos += 2 + at + 2;
+                if self.sql[start + 2] == b'!' {
+                    self.leave_out(start);
+                }
                 Ok(())
             }
             None => Err(self.error(start)),
         }
+    }
+
+    /// Notes that a program's text is kept without what has been read since `start`.
+    fn leave_out(&mut self, start: usize) {
+        let before = self.unkept.last().map_or(0, |(.., total)| *total);
+        self.unkept.push((start, self.pos, before + self.pos - start));
     }
 
     /// The next token; at the end of the text, again and again `End`.
@@ -457,12 +472,24 @@ impl<'a> Lexer<'a> {
 
 /// Error 1064 at an offset of the statement.
 pub fn syntax_error(sql: &[u8], at: usize) -> SqlError {
+    let (near, line) = place(sql, at);
+    SqlError::syntax(&near, line)
+}
+
+/// Error 1064 with a text of its own before the place.
+pub(crate) fn said_of(sql: &[u8], at: usize, what: &str) -> SqlError {
+    let (near, line) = place(sql, at);
+    SqlError::new(er::PARSE_ERROR, format!("{what} near '{near}' at line {line}"))
+}
+
+/// What an error says of a place: the text from there on, and the line.
+fn place(sql: &[u8], at: usize) -> (String, usize) {
     let at = at.min(sql.len());
     let near = sql[at..].split(|byte| *byte == 0).next().unwrap_or_default();
     let near = String::from_utf8_lossy(near);
     let near: String = near.chars().take(80).collect();
     let line = 1 + sql[..at].iter().filter(|b| **b == b'\n').count();
-    SqlError::syntax(&near, line)
+    (near, line)
 }
 
 /// The content of a quoted token: quotes off, escapes resolved.

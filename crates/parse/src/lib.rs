@@ -35,7 +35,7 @@
 //!
 //! - [`lexer`]: tokens, comments, quoting.
 //! - [`parser`]: the cursor and the depth limit; the grammar is in `expr`, `call`, `query`, `from`, `json_table`, `dml`,
-//!   `ddl`, `table`, `alter`, `view`, `admin`, `show`, `account`, `role`.
+//!   `ddl`, `table`, `alter`, `view`, `program`, `admin`, `show`, `account`, `role`.
 //! - [`shape`]: a statement's text with its literals taken out, the key of the plan cache.
 //! - `digest`: a statement's text without what differs between statements of one kind; `keywords`: the grammar's words.
 //! - [`print`]: an expression back as text; [`view_text`]: a query.

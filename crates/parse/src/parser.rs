@@ -1,7 +1,10 @@
 //! The parser's core: a cursor over the tokens of one statement, and the small things every rule needs.
 //!
-//! Recursive descent. The rules live in the sibling modules: `expr`, `query`, `dml`, `ddl`, `admin`, `account`, each an
+//! Recursive descent. The rules live in the sibling modules: `expr`, `query`, `dml`, `ddl`, `admin`, `account`, `program`, each an
 //! `impl Parser`.
+//!
+//! Tokens are read up to a semicolon, which ends all statements but one: in the body of a stored program it ends a statement or a
+//! declaration of that, and the rules of bodies ask for the tokens behind it ([`Parser::next_in_body`]).
 //!
 //! No statement may exhaust the stack (`error::depth`). Every rule that can come to itself again begins with
 //! [`Parser::enter`], which looks at the stack, and every node that has others below it is counted by
@@ -11,6 +14,7 @@
 
 use super::ast::*;
 use super::lexer::{Lexer, Op, Token, TokenKind, syntax_error, unquote};
+use super::program::scope::Scope;
 use super::reserved::is_reserved;
 use tidemark_types::SqlMode;
 use tidemark_types::error::depth::{HEIGHT_MAX, SELECTS_MAX, TABLES_MAX, check_stack};
@@ -23,9 +27,9 @@ pub(super) struct Level(usize);
 /// Reads syntax off the tokens.
 pub struct Parser<'a> {
     pub(super) sql: &'a [u8],
+    lexer: Lexer<'a>,
+    /// Up to a semicolon or the end of the text.
     tokens: Vec<Token>,
-    /// The text has a comment.
-    pub(super) commented: bool,
     pos: usize,
     pub(super) mode: SqlMode,
     /// The mode of WEEK() without one.
@@ -40,34 +44,22 @@ pub struct Parser<'a> {
     params: usize,
     /// A literal that the grammar wants as such was taken out as a parameter: the shape cannot be shared.
     pub(super) needs_literal: bool,
-    /// The comments `/*+ … */`: where their insides begin and end.
-    hint_comments: Vec<(usize, usize)>,
     /// Where the last of them began whose hints the statement has.
     pub(super) hints_read: usize,
     pub(super) statement_hints: Option<Box<StatementHints>>,
     /// How many SELECTs have begun so far.
     pub(super) blocks: usize,
+    /// The body of a stored program that is being read.
+    pub(super) program: Option<Box<Scope>>,
 }
 
 impl<'a> Parser<'a> {
-    /// Lexes the statement that begins at `start`, up to its semicolon.
+    /// A parser of the statement that begins at `start`.
     pub fn new(sql: &'a [u8], start: usize, mode: SqlMode, shape_params: &'a [u32]) -> Result<Parser<'a>> {
-        let mut lexer = Lexer::new(sql, start, mode);
-        let mut tokens = Vec::with_capacity(64);
-        loop {
-            let token = lexer.token()?;
-            tokens.push(token);
-            if tokens.len() % 1024 == 0 {
-                check_memory()?;
-            }
-            if matches!(token.kind, TokenKind::End | TokenKind::Op(Op::Semicolon)) {
-                break;
-            }
-        }
-        Ok(Parser {
+        let mut parser = Parser {
             sql,
-            tokens,
-            commented: lexer.commented,
+            lexer: Lexer::new(sql, start, mode),
+            tokens: Vec::with_capacity(64),
             pos: 0,
             mode,
             week_format: 0,
@@ -77,11 +69,48 @@ impl<'a> Parser<'a> {
             shape_params,
             params: 0,
             needs_literal: false,
-            hint_comments: lexer.hints,
             hints_read: 0,
             statement_hints: None,
             blocks: 0,
-        })
+            program: None,
+        };
+        parser.read_tokens()?;
+        Ok(parser)
+    }
+
+    /// Reads tokens up to a semicolon or the end of the text.
+    fn read_tokens(&mut self) -> Result<()> {
+        loop {
+            let token = self.lexer.token()?;
+            self.tokens.push(token);
+            if self.tokens.len() % 1024 == 0 {
+                check_memory()?;
+            }
+            if matches!(token.kind, TokenKind::End | TokenKind::Op(Op::Semicolon)) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Goes behind the semicolon at the cursor, which ends an item of a body. The tokens before it are forgotten: no rule goes back there.
+    pub(super) fn next_in_body(&mut self) -> Result<()> {
+        let semicolon = self.token();
+        self.tokens.clear();
+        self.tokens.push(semicolon);
+        self.read_tokens()?;
+        self.pos = 1;
+        Ok(())
+    }
+
+    /// Begins a statement of a body: its query blocks and its hints are its own.
+    pub(super) fn begin_statement(&mut self) {
+        self.blocks = 0;
+        self.statement_hints = None;
+    }
+
+    /// True if the text has a comment, as far as it has been read.
+    pub(super) fn is_commented(&self) -> bool {
+        self.lexer.commented
     }
 
     /// Where the next statement begins.
@@ -131,6 +160,31 @@ impl<'a> Parser<'a> {
         &self.sql[token.start as usize..token.end as usize]
     }
 
+    /// Where the token read last ends.
+    pub(super) fn end_of_last(&self) -> usize {
+        self.tokens[self.pos.saturating_sub(1)].end as usize
+    }
+
+    /// The text between two places as a stored program keeps it: without the marks of executable comments.
+    pub(super) fn kept_text(&self, start: usize, end: usize) -> Vec<u8> {
+        let unkept = &self.lexer.unkept;
+        let first = unkept.partition_point(|(begin, ..)| *begin < start);
+        let (mut text, mut from) = (Vec::with_capacity(end - start), start);
+        for (begin, after, _) in unkept[first..].iter().take_while(|(begin, ..)| *begin < end) {
+            text.extend_from_slice(&self.sql[from..*begin]);
+            from = *after;
+        }
+        text.extend_from_slice(&self.sql[from..end.max(from)]);
+        text
+    }
+
+    /// How many bytes before a place a stored program does not keep.
+    pub(super) fn unkept_before(&self, place: usize) -> usize {
+        let unkept = &self.lexer.unkept;
+        let count = unkept.partition_point(|(begin, ..)| *begin < place);
+        count.checked_sub(1).map_or(0, |last| unkept[last].2)
+    }
+
     /// The source from a token's start to the end of the last token read.
     pub(super) fn source_since(&self, start: u32) -> String {
         let end = self.tokens[self.pos.saturating_sub(1)].end;
@@ -141,8 +195,9 @@ impl<'a> Parser<'a> {
     pub(super) fn hint_comment(&self) -> Option<(usize, usize)> {
         let behind = self.tokens[self.pos.checked_sub(1)?].end as usize;
         let before = self.token().start as usize;
-        let first = self.hint_comments.partition_point(|(start, _)| *start < behind);
-        let comment = self.hint_comments.get(first).copied();
+        let comments = &self.lexer.hints;
+        let first = comments.partition_point(|(start, _)| *start < behind);
+        let comment = comments.get(first).copied();
         comment.filter(|(_, end)| *end <= before)
     }
 

@@ -366,7 +366,7 @@ impl Parser<'_> {
         Ok(Limit { offset, count: first })
     }
 
-    /// A number or a parameter.
+    /// A number, a parameter or a variable of the program around.
     pub(super) fn limit_value(&mut self) -> Result<Expr> {
         let token = self.token();
         match token.kind {
@@ -375,7 +375,7 @@ impl Parser<'_> {
                 self.advance();
                 Ok(Expr::Param(self.next_param()))
             }
-            _ => self.error(),
+            _ => self.limit_variable(),
         }
     }
 
@@ -383,7 +383,7 @@ impl Parser<'_> {
         if let Some(file) = self.file_written()? {
             return Ok(Into::File(Box::new(file)));
         }
-        Ok(Into::Variables(self.list(Parser::variable_name)?))
+        Ok(Into::Variables(self.list(Parser::target)?))
     }
 
     fn lock_clause(&mut self) -> Result<Option<LockClause>> {

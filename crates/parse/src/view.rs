@@ -3,7 +3,7 @@
 use super::ast::*;
 use super::lexer::Op;
 use super::parser::Parser;
-use tidemark_types::error::Result;
+use tidemark_types::error::{Result, SqlError};
 
 /// What stands between CREATE or ALTER and VIEW.
 #[derive(Default)]
@@ -59,7 +59,11 @@ impl Parser<'_> {
             false => Vec::new(),
         };
         self.expect("AS")?;
+        let reads = self.reads();
         let query = self.query()?;
+        if self.reads() > reads {
+            return Err(SqlError::view_of_variable());
+        }
         let mut check = CheckOption::None;
         if self.accept("WITH") {
             check = match self.accept_any(&["LOCAL", "CASCADED"]) {

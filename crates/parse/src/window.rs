@@ -3,7 +3,7 @@
 use super::ast::*;
 use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
-use tidemark_types::error::{Result, SqlError, er};
+use tidemark_types::error::{Result, SqlError};
 
 /// The functions that are nothing without OVER.
 const WINDOW_ONLY: [&str; 11] = [
@@ -75,17 +75,11 @@ impl Parser<'_> {
         Ok(Expr::Function(Box::new(call)))
     }
 
-    /// A number, a parameter or a user variable.
+    /// A number, a parameter or a variable.
     fn stable_integer(&mut self) -> Result<Expr> {
         match self.token().kind {
             TokenKind::At => Ok(Expr::UserVar(self.variable_name()?)),
-            _ if self.is_name() => {
-                let name = self.name()?;
-                Err(SqlError::new(
-                    er::SP_UNDECLARED_VAR,
-                    format!("Undeclared variable: {name}"),
-                ))
-            }
+            _ if self.is_name() => Ok(Expr::Local(self.local_name()?)),
             _ => self.limit_value(),
         }
     }

@@ -8,13 +8,15 @@ use tidemark_sql::types::SqlMode;
 use tidemark_testing::fuzz::Corpus;
 
 const WORDS: &str = "SELECT FROM WHERE INSERT INTO VALUES UPDATE SET DELETE AND OR NOT NULL IN BETWEEN LIKE IS ORDER BY GROUP HAVING LIMIT JOIN LEFT ON USING \
-    UNION ALL AS CASE WHEN THEN ELSE END CAST INTERVAL DAY DATE TIMESTAMP BINARY COLLATE utf8mb4_bin CREATE TABLE KEY PRIMARY WITH RECURSIVE EXISTS \
+    UNION ALL AS CASE WHEN THEN ELSE END BEGIN PROCEDURE FUNCTION TRIGGER DECLARE HANDLER CURSOR IF LOOP WHILE DO REPEAT UNTIL LEAVE ITERATE RETURN \
+    FETCH SIGNAL NEW OLD l: CAST INTERVAL DAY DATE TIMESTAMP BINARY COLLATE utf8mb4_bin CREATE TABLE KEY PRIMARY WITH RECURSIVE EXISTS \
     ( ) , ; . @ @@ ? ` ' \" -- # /* */ /*! 0x b' x' N' _utf8mb4 1 0 1.5 1e9 .5 'a' \\ || && := <=> <> >> << -> ->> * %";
 
 fn corpus(name: &'static str) -> Corpus {
     Corpus::new(name)
         .words(WORDS)
         .lines(include_str!("corpus/statements.sql"))
+        .lines(include_str!("../../parse/src/program/accepted.sql"))
 }
 
 #[test]

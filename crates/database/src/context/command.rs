@@ -343,6 +343,21 @@ pub fn of(statement: &Statement) -> usize {
         Statement::Revoke(_) => named!("revoke"),
         Statement::CreateRole { .. } => named!("create_role"),
         Statement::DropRole { .. } => named!("drop_role"),
+        Statement::CreateRoutine(create) => match create.kind {
+            ProgramKind::Function => named!("create_function"),
+            _ => named!("create_procedure"),
+        },
+        Statement::AlterRoutine(alter) => match alter.kind {
+            ProgramKind::Function => named!("alter_function"),
+            _ => named!("alter_procedure"),
+        },
+        Statement::CreateTrigger(_) => named!("create_trigger"),
+        Statement::CreateEvent(_) => named!("create_event"),
+        Statement::AlterEvent(_) => named!("alter_event"),
+        Statement::Call(_) => named!("call_procedure"),
+        Statement::Signal(_) => named!("signal"),
+        Statement::Resignal(_) => named!("resignal"),
+        Statement::GetDiagnostics(_) => named!("get_diagnostics"),
         Statement::DropProgram { kind, .. } => match kind {
             ProgramKind::Procedure => named!("drop_procedure"),
             ProgramKind::Function => named!("drop_function"),

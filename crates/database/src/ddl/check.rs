@@ -211,7 +211,11 @@ fn refuse_unsteady(expr: &Expr, name: &str) -> Result<()> {
         )
     };
     match expr {
-        Expr::UserVar(_) | Expr::SysVar { .. } | Expr::AssignVar { .. } => wrong(
+        Expr::Local(_)
+        | Expr::Transition { .. }
+        | Expr::UserVar(_)
+        | Expr::SysVar { .. }
+        | Expr::AssignVar { .. } => wrong(
             er::CHECK_CONSTRAINT_VARIABLES,
             "cannot refer to a user or system variable.",
         ),

@@ -57,7 +57,11 @@ pub(super) fn refuse(expr: &Expr, column: &str) -> Result<()> {
         )
     };
     match expr {
-        Expr::UserVar(_) | Expr::SysVar { .. } | Expr::AssignVar { .. } => wrong(
+        Expr::Local(_)
+        | Expr::Transition { .. }
+        | Expr::UserVar(_)
+        | Expr::SysVar { .. }
+        | Expr::AssignVar { .. } => wrong(
             er::DEFAULT_VAL_GENERATED_VARIABLES,
             "cannot refer user or system variables.",
         ),

@@ -103,7 +103,11 @@ impl Owner<'_> {
 /// Refuses what does not depend on the row alone. Errors 3102, 3758, 3763, 3764, 3772, 3800 and 1235.
 pub(super) fn refuse(expr: &Expr, owner: Owner) -> Result<()> {
     match expr {
-        Expr::UserVar(_) | Expr::SysVar { .. } | Expr::AssignVar { .. } => {
+        Expr::Local(_)
+        | Expr::Transition { .. }
+        | Expr::UserVar(_)
+        | Expr::SysVar { .. }
+        | Expr::AssignVar { .. } => {
             let (Owner::Column(name) | Owner::Index(name)) = owner;
             // MySQL has one text for this and for defaults.
             let text =

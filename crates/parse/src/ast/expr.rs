@@ -1,6 +1,6 @@
 //! Expressions: literals, operators, calls, types.
 
-use super::{ColumnName, OrderItem, Over, Query};
+use super::{ColumnName, OrderItem, Over, Query, Slot};
 
 /// A value as written.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,6 +152,15 @@ pub enum Expr {
     Param(usize),
     /// `[[schema.]table.]column`
     Column(ColumnName),
+    /// A variable of the stored program around it.
+    Local(Slot),
+    /// `NEW.column`, `OLD.column` in a trigger.
+    Transition {
+        /// `NEW`; else `OLD`.
+        new: bool,
+        /// The column's name as written.
+        column: String,
+    },
     /// `@name`; the name without `@`, as written.
     UserVar(String),
     /// `@@[scope.]name`

@@ -15,6 +15,7 @@ mod file;
 mod handler;
 mod hint;
 mod json_table;
+mod program;
 mod query;
 mod session;
 mod show;
@@ -30,6 +31,7 @@ pub use file::*;
 pub use handler::*;
 pub use hint::*;
 pub use json_table::*;
+pub use program::*;
 pub use query::*;
 pub use session::*;
 pub use show::*;
@@ -329,15 +331,33 @@ pub enum Statement {
         /// `IF EXISTS`: a note rather than an error for each that does not exist.
         if_exists: bool,
     },
+    /// `CREATE PROCEDURE …`, `CREATE FUNCTION …`
+    CreateRoutine(Box<CreateRoutine>),
+    /// `ALTER PROCEDURE …`, `ALTER FUNCTION …`
+    AlterRoutine(Box<AlterRoutine>),
+    /// `CREATE TRIGGER …`
+    CreateTrigger(Box<CreateTrigger>),
+    /// `CREATE EVENT …`
+    CreateEvent(Box<CreateEvent>),
+    /// `ALTER EVENT …`
+    AlterEvent(Box<AlterEvent>),
     /// `DROP PROCEDURE | FUNCTION | TRIGGER | EVENT …`
     DropProgram {
-        /// What it would be.
+        /// What it is.
         kind: ProgramKind,
         /// Its name.
         name: ObjectName,
-        /// `IF EXISTS`: a note rather than an error, since there is none.
+        /// `IF EXISTS`: a note rather than an error if there is none.
         if_exists: bool,
     },
+    /// `CALL …`
+    Call(Box<Call>),
+    /// `SIGNAL …`
+    Signal(Box<Signal>),
+    /// `RESIGNAL …`
+    Resignal(Box<Signal>),
+    /// `GET DIAGNOSTICS …`
+    GetDiagnostics(Box<GetDiagnostics>),
     /// `GRANT role, … TO user, …`
     GrantRoles(RoleGrant),
     /// `REVOKE role, … FROM user, …`

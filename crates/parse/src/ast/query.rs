@@ -1,6 +1,6 @@
 //! Queries: blocks, set operations, what stands in FROM.
 
-use super::{Expr, IntoFile, JsonTable, NamedWindow, ObjectName};
+use super::{Expr, IntoFile, JsonTable, NamedWindow, ObjectName, Target};
 use std::sync::Arc;
 
 /// A query: SELECT, UNION and their kin, with its WITH, ORDER BY and LIMIT.
@@ -214,8 +214,8 @@ pub enum LockWaitOption {
 /// INTO
 #[derive(Debug, Clone, PartialEq)]
 pub enum Into {
-    /// `INTO @a, @b`: the names without `@`, as written.
-    Variables(Vec<String>),
+    /// `INTO @a, b`
+    Variables(Vec<Target>),
     /// `INTO OUTFILE`, `INTO DUMPFILE`
     File(Box<IntoFile>),
 }

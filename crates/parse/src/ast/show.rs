@@ -56,7 +56,7 @@ pub enum ShowFilter {
 }
 
 /// A kind of stored program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ProgramKind {
     /// A stored procedure.
     Procedure,

@@ -9,6 +9,8 @@ impl Expr {
             Expr::Literal(_)
             | Expr::Param(_)
             | Expr::Column(_)
+            | Expr::Local(_)
+            | Expr::Transition { .. }
             | Expr::UserVar(_)
             | Expr::SysVar { .. }
             | Expr::Exists(_)

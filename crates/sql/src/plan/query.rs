@@ -35,7 +35,13 @@ impl<'a> Planner<'a> {
                 return Err(SqlError::select_column_count());
             }
             Some(ast::Into::Variables(names)) => {
-                plan.into = Destination::Variables(names.clone());
+                let names = names.iter().map(|target| match target {
+                    ast::Target::UserVar(name) => Ok(name.clone()),
+                    ast::Target::Local(_) => {
+                        Err(SqlError::not_supported("INTO a variable of a stored program"))
+                    }
+                });
+                plan.into = Destination::Variables(names.collect::<Result<_>>()?);
                 plan.unveil_all();
             }
             Some(ast::Into::File(file)) => {

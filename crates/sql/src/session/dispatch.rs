@@ -212,6 +212,13 @@ impl Session {
             Statement::HandlerClose(name) => self.close_handler(name),
             Statement::Empty => Ok(Answer::ok()),
             Statement::Unsupported(what) => Err(SqlError::not_supported(what)),
+            Statement::CreateTrigger(_) => Err(SqlError::not_supported("CREATE TRIGGER")),
+            Statement::CreateEvent(_) => Err(SqlError::not_supported("CREATE EVENT")),
+            Statement::AlterEvent(_) => Err(SqlError::not_supported("ALTER EVENT")),
+            Statement::Call(_) => Err(SqlError::not_supported("CALL")),
+            Statement::Signal(_) => Err(SqlError::not_supported("SIGNAL")),
+            Statement::Resignal(_) => Err(SqlError::not_supported("RESIGNAL")),
+            Statement::GetDiagnostics(_) => Err(SqlError::not_supported("GET DIAGNOSTICS")),
             _ => Err(SqlError::not_supported("this statement")),
         }
     }

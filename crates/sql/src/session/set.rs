@@ -145,7 +145,9 @@ impl Session {
             order_by: Vec::new(),
             limit: None,
             locks: Vec::new(),
-            into: Some(ast::Into::Variables(vec![HIDDEN_VARIABLE.to_owned()])),
+            into: Some(ast::Into::Variables(vec![ast::Target::UserVar(
+                HIDDEN_VARIABLE.to_owned(),
+            )])),
         };
         let statement = ast::Statement::Query(Box::new(query));
         self.plan_and_run(&statement, params.into(), false, &mut Discard)?;

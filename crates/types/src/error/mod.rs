@@ -10,6 +10,7 @@ pub mod interrupt;
 pub mod memory;
 mod names;
 mod numbers;
+pub mod programs;
 mod texts;
 mod views;
 

@@ -9,6 +9,14 @@ impl SqlError {
         SqlError::new(er::VIEW_SELECT_TMPTABLE, text)
     }
 
+    /// Error 1351: the query of a view has a variable or a parameter.
+    pub fn view_of_variable() -> Self {
+        SqlError::new(
+            er::VIEW_SELECT_VARIABLE,
+            "View's SELECT contains a variable or parameter",
+        )
+    }
+
     /// Error 1356: what a view's query names is gone, or its definer may not use it.
     pub fn view_invalid(db: &str, view: &str) -> Self {
         SqlError::new(

@@ -32,13 +32,6 @@ pub(super) fn variable_clause() -> SqlError {
     SqlError::new(er::VIEW_SELECT_CLAUSE, "View's SELECT contains a 'INTO' clause")
 }
 
-fn variable() -> SqlError {
-    SqlError::new(
-        er::VIEW_SELECT_VARIABLE,
-        "View's SELECT contains a variable or parameter",
-    )
-}
-
 fn call(name: &str, args: Vec<Expr>) -> Expr {
     Expr::Function(Box::new(FunctionCall::plain(name, args)))
 }
@@ -110,8 +103,13 @@ impl Canonical<'_, '_> {
         check_stack()?;
         Ok(match e {
             Expr::Literal(literal) => Expr::Literal(self.literal(literal)),
-            Expr::Param(_) | Expr::UserVar(_) | Expr::SysVar { .. } | Expr::AssignVar { .. } => {
-                return Err(variable());
+            Expr::Param(_)
+            | Expr::Local(_)
+            | Expr::Transition { .. }
+            | Expr::UserVar(_)
+            | Expr::SysVar { .. }
+            | Expr::AssignVar { .. } => {
+                return Err(SqlError::view_of_variable());
             }
             Expr::Column(name) => names.column(name)?,
             Expr::Binary { op, left, right } => self.binary(*op, left, right, names)?,
@@ -180,7 +178,7 @@ impl Canonical<'_, '_> {
                 };
                 if *all { Expr::Not(Box::new(found)) } else { found }
             }
-            _ => return Err(variable()),
+            _ => return Err(SqlError::view_of_variable()),
         })
     }
 

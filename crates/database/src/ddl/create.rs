@@ -11,6 +11,7 @@ use crate::dictionary::{
 };
 use crate::error::{Result, SqlError, er};
 use crate::expr::collation;
+use crate::mdl::TableLock;
 use crate::parse::ast::{self, CreateTable, IndexKind};
 use crate::types::{Collation, SqlMode};
 use crate::variables::EngineName;
@@ -197,7 +198,7 @@ impl DdlContext<'_> {
         foreign_key::check_checks(&keys, &columns, &checks)?;
         generated::check_foreign_keys(&keys, &columns)?;
         Ok(TableDef {
-            lock: self.state.database.dictionary().locks().lock("", ""),
+            lock: TableLock::private(),
             schema: String::new(),
             name: String::new(),
             id: TableId(0),

@@ -40,6 +40,7 @@ pub fn metadata_locks(state: &SessionState) -> Made {
             Object::Backup => ("BACKUP LOCK", None, None),
             Object::Schema(schema) => ("SCHEMA", Some(schema), None),
             Object::Table(schema, name) => ("TABLE", Some(schema), Some(name)),
+            Object::Program(kind, schema, name) => (kind.word(), Some(schema), Some(name)),
             Object::Named(name) => ("USER LEVEL LOCK", None, Some(name)),
         };
         vec![

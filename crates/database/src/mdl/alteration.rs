@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn users_go_on_beside_an_alteration_and_other_owners_wait() {
         let locks = Arc::new(Locks::default());
-        let t = locks.lock("test", "t");
+        let t = locks.table("test", "t");
         let (alterer, user, other) = (locks.holder(1), locks.holder(2), locks.holder(3));
         alterer.own(&t, Block::Definition, &policy(0)).unwrap();
         alterer.admit(&t, Admitted::Users);
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_table_may_be_locked_for_reading_beside_an_alteration() {
         let locks = Arc::new(Locks::default());
-        let t = locks.lock("test", "t");
+        let t = locks.table("test", "t");
         let (alterer, user, dump) = (locks.holder(1), locks.holder(2), locks.holder(3));
         let is_alone = || alterer.own(&t, Block::Definition, &policy(5));
         let writes = || user.use_table(&t, Mode::Write, &policy(5));

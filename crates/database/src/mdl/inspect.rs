@@ -3,14 +3,12 @@
 //!
 //! Looking stops only sessions that begin or end a wait, so a lock that is just being taken or given up may be shown or not.
 
-use super::{Block, Holder, Locks, MdlRequest, Mode, State, TableLock};
+use super::{Block, Holder, Locks, MdlRequest, Mode, Namespace, State, TableLock};
+use crate::parse::ast::ProgramKind;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-/// The name of the lock of LOCK INSTANCE FOR BACKUP, of no database.
-pub(super) const INSTANCE: &str = "\0instance";
-
-/// What a lock is on. The lock of no name is on all definitions, the one of a database's name on its existence.
+/// What a lock is on. That of a database is on its existence.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Object {
     Global,
@@ -18,6 +16,7 @@ pub enum Object {
     Backup,
     Schema(String),
     Table(String, String),
+    Program(ProgramKind, String, String),
     /// By an application's name for it.
     Named(String),
 }
@@ -39,12 +38,14 @@ pub struct ShownWait {
 }
 
 fn show(lock: &TableLock, want: MdlRequest, session: u64, granted: bool) -> Shown {
-    let object = match (&*lock.schema, &*lock.name) {
-        _ if lock.application_name().is_some() => Object::Named(lock.name.clone()),
-        ("", "") => Object::Global,
-        ("", INSTANCE) => Object::Backup,
-        (schema, "") => Object::Schema(schema.to_owned()),
-        (schema, name) => Object::Table(schema.to_owned(), name.to_owned()),
+    let (schema, name) = (lock.key.schema.clone(), lock.key.name.clone());
+    let object = match lock.key.namespace {
+        Namespace::Global => Object::Global,
+        Namespace::Backup => Object::Backup,
+        Namespace::Schema => Object::Schema(schema),
+        Namespace::Table => Object::Table(schema, name),
+        Namespace::Program(kind) => Object::Program(kind, schema, name),
+        Namespace::Application => Object::Named(name),
     };
     let kind = match (&object, want) {
         (Object::Table(..), MdlRequest::Use(Mode::Read)) => "SHARED_READ",
@@ -52,6 +53,7 @@ fn show(lock: &TableLock, want: MdlRequest, session: u64, granted: bool) -> Show
         (Object::Table(..), MdlRequest::Own(Block::Writers)) => "SHARED_READ_ONLY",
         (Object::Table(..), MdlRequest::Own(Block::Users)) => "SHARED_NO_READ_WRITE",
         (Object::Table(..), MdlRequest::Own(Block::Owners)) => "SHARED_UPGRADABLE",
+        (Object::Program(..), MdlRequest::Use(_)) => "SHARED",
         (_, MdlRequest::Use(_)) => "INTENTION_EXCLUSIVE",
         (_, MdlRequest::Own(Block::Writers)) => "SHARED",
         (_, MdlRequest::Own(_)) => "EXCLUSIVE",
@@ -164,12 +166,16 @@ impl Locks {
     /// What the process list says of the sessions that wait.
     pub fn waiting_states(&self) -> HashMap<u64, &'static str> {
         let state = self.state.lock();
-        let text = |lock: &TableLock| match (&*lock.schema, &*lock.name) {
-            _ if lock.application_name().is_some() => "User lock",
-            ("", "") => "Waiting for global read lock",
-            ("", INSTANCE) => "Waiting for backup lock",
-            (_, "") => "Waiting for schema metadata lock",
-            _ => "Waiting for table metadata lock",
+        let text = |lock: &TableLock| match lock.key.namespace {
+            Namespace::Global => "Waiting for global read lock",
+            Namespace::Backup => "Waiting for backup lock",
+            Namespace::Schema => "Waiting for schema metadata lock",
+            Namespace::Table => "Waiting for table metadata lock",
+            Namespace::Program(ProgramKind::Procedure) => "Waiting for stored procedure metadata lock",
+            Namespace::Program(ProgramKind::Function) => "Waiting for stored function metadata lock",
+            Namespace::Program(ProgramKind::Trigger) => "Waiting for trigger metadata lock",
+            Namespace::Program(ProgramKind::Event) => "Waiting for event metadata lock",
+            Namespace::Application => "User lock",
         };
         let waits = state.waits.iter();
         waits.map(|(session, (lock, _))| (*session, text(lock))).collect()
@@ -185,7 +191,7 @@ mod tests {
     #[test]
     fn who_holds_and_who_waits() {
         let locks = Arc::new(Locks::default());
-        let t = locks.lock("test", "t");
+        let t = locks.table("test", "t");
         let (reader, ddl, late) = (locks.holder(1), locks.holder(2), locks.holder(3));
         reader.use_table(&t, Mode::Read, &policy(20_000)).unwrap();
         thread::scope(|scope| {

@@ -19,12 +19,14 @@
 
 mod alteration;
 pub(crate) mod inspect;
+mod key;
 mod named;
 #[cfg(test)]
 mod tests;
 mod waited;
 
 pub use alteration::Admitted;
+pub use key::{Namespace, ObjectKey};
 pub use named::NamedLocks;
 pub use waited::WaitSums;
 
@@ -75,8 +77,7 @@ impl Block {
 
 /// The lock of one name, whether or not a table of that name exists.
 pub struct TableLock {
-    schema: String,
-    name: String,
+    key: ObjectKey,
     /// 0; or, with [`Block::Writers`], how many sessions × 2; otherwise the owning session's id × 2 + 1.
     blocker: AtomicU64,
     /// The session that alters the table beside its users, or 0. Read and written under the common mutex.
@@ -98,8 +99,7 @@ impl TableLock {
     /// A lock that no other session knows: what is defined under it is one session's.
     pub(crate) fn private() -> Arc<TableLock> {
         Arc::new(TableLock {
-            schema: String::new(),
-            name: String::new(),
+            key: ObjectKey::table("", ""),
             blocker: AtomicU64::new(0),
             alterer: AtomicU64::new(0),
             waited: Default::default(),
@@ -142,7 +142,7 @@ impl TableLock {
 
 impl fmt::Debug for TableLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TableLock({}.{})", self.schema, self.name)
+        write!(f, "TableLock({:?})", self.key)
     }
 }
 
@@ -187,7 +187,7 @@ pub struct Locks {
 /// The locks by name.
 #[derive(Default)]
 struct LocksByName {
-    locks: HashMap<(String, String), Arc<TableLock>>,
+    locks: HashMap<ObjectKey, Arc<TableLock>>,
     /// How many there were after the last sweep.
     swept_len: usize,
 }
@@ -231,28 +231,29 @@ pub struct Holder {
 }
 
 impl Locks {
-    /// The lock of a name. Names compare as they are written.
-    pub fn lock(&self, schema: &str, name: &str) -> Arc<TableLock> {
+    /// The lock of an object.
+    pub fn lock(&self, key: ObjectKey) -> Arc<TableLock> {
         let mut names = self.names.lock();
         names.sweep();
-        let lock = names
-            .locks
-            .entry((schema.to_owned(), name.to_owned()))
-            .or_insert_with(|| {
-                Arc::new(TableLock {
-                    schema: schema.to_owned(),
-                    name: name.to_owned(),
-                    blocker: AtomicU64::new(0),
-                    alterer: AtomicU64::new(0),
-                    waited: Default::default(),
-                })
-            });
-        Arc::clone(lock)
+        let make = |key: &ObjectKey| {
+            Arc::new(TableLock {
+                key: key.clone(),
+                blocker: AtomicU64::new(0),
+                alterer: AtomicU64::new(0),
+                waited: Default::default(),
+            })
+        };
+        Arc::clone(names.locks.entry(key).or_insert_with_key(make))
+    }
+
+    /// The lock of a table or a view.
+    pub fn table(&self, schema: &str, name: &str) -> Arc<TableLock> {
+        self.lock(ObjectKey::table(schema, name))
     }
 
     /// The lock of LOCK INSTANCE FOR BACKUP.
     pub fn instance(&self) -> Arc<TableLock> {
-        self.lock("", inspect::INSTANCE)
+        self.lock(ObjectKey::backup())
     }
 
     /// A session's locks, none at first. `session` is its CONNECTION_ID().

@@ -4,23 +4,13 @@
 //! through them, or through them and tables, is found like any other. A session that has one may take it again, and has it
 //! until it has given it up as many times. Names differ not by case.
 
-use super::{Block, Blocker, Failure, Holder, Locks, TableLock, WaitPolicy};
+use super::{Block, Blocker, Failure, Holder, Locks, ObjectKey, TableLock, WaitPolicy};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Stands in place of a schema: none has this name.
-const NAMED: &str = "\0";
-
-impl TableLock {
-    /// The name, if this is a lock that an application named.
-    pub(super) fn application_name(&self) -> Option<&str> {
-        (self.schema == NAMED).then_some(&self.name)
-    }
-}
-
 impl Locks {
     fn named(&self, name: &str) -> Arc<TableLock> {
-        self.lock(NAMED, &name.to_lowercase())
+        self.lock(ObjectKey::application(name))
     }
 
     /// The session that has the lock of this name.

@@ -27,7 +27,7 @@ pub(super) fn policy(ms: u64) -> WaitPolicy<'static> {
 #[test]
 fn ddl_waits_for_users_and_stops_new_ones() {
     let locks = Arc::new(Locks::default());
-    let t = locks.lock("test", "t");
+    let t = locks.table("test", "t");
     let (reader, late, ddl) = (locks.holder(1), locks.holder(2), locks.holder(3));
     reader.use_table(&t, Mode::Read, &policy(0)).unwrap();
     assert_eq!(ddl.own(&t, Block::Definition, &policy(20)), Err(Failure::Timeout));
@@ -50,19 +50,19 @@ fn ddl_waits_for_users_and_stops_new_ones() {
 #[test]
 fn names_that_nobody_uses_go() {
     let locks = Arc::new(Locks::default());
-    let (kept, held) = (locks.lock("test", "kept"), locks.lock("test", "held"));
+    let (kept, held) = (locks.table("test", "kept"), locks.table("test", "held"));
     let holder = locks.holder(1);
     holder.own(&held, Block::Definition, &policy(0)).unwrap();
     let address = Arc::as_ptr(&held);
     drop(held);
     for n in 0..100_000 {
-        locks.lock("test", &format!("t{n}"));
+        locks.table("test", &format!("t{n}"));
     }
     assert!(locks.names.lock().locks.len() <= LocksByName::LEN_MIN);
-    assert!(Arc::ptr_eq(&kept, &locks.lock("test", "kept")));
-    assert_eq!(Arc::as_ptr(&locks.lock("test", "held")), address);
+    assert!(Arc::ptr_eq(&kept, &locks.table("test", "kept")));
+    assert_eq!(Arc::as_ptr(&locks.table("test", "held")), address);
     let other = locks.holder(2);
-    let again = locks.lock("test", "held");
+    let again = locks.table("test", "held");
     assert_eq!(
         other.use_table(&again, Mode::Read, &policy(5)),
         Err(Failure::Timeout)
@@ -81,14 +81,14 @@ fn a_swept_name_has_one_lock() {
             scope.spawn(move || {
                 let me = locks.holder(id);
                 for n in 0..3_000 {
-                    let lock = locks.lock("test", "t");
+                    let lock = locks.table("test", "t");
                     me.own(&lock, Block::Definition, &policy(10_000)).unwrap();
                     drop(lock);
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                     inside.fetch_sub(1, Ordering::SeqCst);
                     me.release_owned_after(0);
                     for other in 0..30 {
-                        locks.lock("test", &format!("{id}-{n}-{other}"));
+                        locks.table("test", &format!("{id}-{n}-{other}"));
                     }
                 }
             });
@@ -100,7 +100,7 @@ fn a_swept_name_has_one_lock() {
 #[test]
 fn lock_tables_read_stops_writers_only() {
     let locks = Arc::new(Locks::default());
-    let t = locks.lock("test", "t");
+    let t = locks.table("test", "t");
     let (dump, other) = (locks.holder(1), locks.holder(2));
     dump.own(&t, Block::Writers, &policy(0)).unwrap();
     other.use_table(&t, Mode::Read, &policy(0)).unwrap();
@@ -127,7 +127,7 @@ fn lock_tables_read_stops_writers_only() {
 #[test]
 fn a_cycle_is_found_and_a_kill_is_heard() {
     let locks = Arc::new(Locks::default());
-    let (t, u) = (locks.lock("test", "t"), locks.lock("test", "u"));
+    let (t, u) = (locks.table("test", "t"), locks.table("test", "u"));
     let (a, b) = (locks.holder(1), locks.holder(2));
     a.own(&t, Block::Definition, &policy(0)).unwrap();
     b.own(&u, Block::Definition, &policy(0)).unwrap();
@@ -156,7 +156,7 @@ fn a_cycle_is_found_and_a_kill_is_heard() {
 #[test]
 fn a_cycle_leads_through_one_who_waits_for_the_last_writers() {
     let locks = Arc::new(Locks::default());
-    let (t, u) = (locks.lock("test", "t"), locks.lock("test", "u"));
+    let (t, u) = (locks.table("test", "t"), locks.table("test", "u"));
     let (writer, reader, late) = (locks.holder(1), locks.holder(2), locks.holder(3));
     writer.use_table(&t, Mode::Write, &policy(0)).unwrap();
     late.own(&u, Block::Definition, &policy(0)).unwrap();
@@ -185,7 +185,7 @@ fn a_cycle_leads_through_one_who_waits_for_the_last_writers() {
 #[test]
 fn shared_and_exclusive_never_overlap() {
     let locks = Arc::new(Locks::default());
-    let t = locks.lock("test", "t");
+    let t = locks.table("test", "t");
     let inside = AtomicU64::new(0);
     let changing = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -78,7 +78,7 @@ impl Waited {
 impl TableLock {
     /// Database and name of what it locks.
     pub fn names(&self) -> (&str, &str) {
-        (&self.schema, &self.name)
+        (&self.key.schema, &self.key.name)
     }
 
     /// Waits to read the table, or to keep writers off it; and those to write it or to have it alone.

@@ -292,6 +292,9 @@ fn object(object: &Object) -> String {
         Object::Backup => "LOCK INSTANCE FOR BACKUP".to_owned(),
         Object::Schema(name) => format!("database {name}"),
         Object::Table(schema, name) => format!("the definition of {schema}.{name}"),
+        Object::Program(kind, schema, name) => {
+            format!("the definition of {} {schema}.{name}", kind.word().to_lowercase())
+        }
         Object::Named(name) => format!("GET_LOCK {name}"),
     }
 }

@@ -68,6 +68,10 @@ pub fn blocked(database: &Database, names: &LockNames, most: usize) -> Vec<Block
             Object::Backup => ("LOCK INSTANCE FOR BACKUP".to_owned(), None),
             Object::Schema(name) => (format!("database {name}"), None),
             Object::Table(schema, name) => (format!("definition of {schema}.{name}"), Some((schema, name))),
+            Object::Program(kind, schema, name) => (
+                format!("definition of {} {schema}.{name}", kind.word().to_lowercase()),
+                None,
+            ),
             Object::Named(name) => (format!("GET_LOCK {name}"), None),
         };
         found.push(Blocked {

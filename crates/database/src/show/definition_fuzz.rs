@@ -67,7 +67,7 @@ fn columns() -> Vec<ColumnDef> {
 
 fn table(locks: &Locks) -> TableDef {
     TableDef {
-        lock: locks.lock("s", "t"),
+        lock: locks.table("s", "t"),
         schema: "s".to_owned(),
         name: "t".to_owned(),
         id: TableId(77),

@@ -15,7 +15,7 @@ use crate::context::{Answer, SessionState};
 use crate::ddl::server_tables;
 use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
-use crate::mdl::{Block, Mode, TableLock};
+use crate::mdl::{Block, Mode, ObjectKey, TableLock};
 use crate::parse::ast::{LockTable, MaintenanceKind, ObjectName, Statement};
 use std::sync::Arc;
 use tidemark_engine::{LockMode, LockWait};
@@ -87,7 +87,7 @@ fn instance_lock(state: &SessionState) -> Arc<TableLock> {
 
 /// The lock that every change of definitions uses.
 fn definitions_lock(state: &SessionState) -> Arc<TableLock> {
-    state.database.dictionary().locks().lock("", "")
+    state.database.dictionary().locks().lock(ObjectKey::global())
 }
 
 impl Session {

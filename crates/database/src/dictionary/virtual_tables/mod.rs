@@ -129,7 +129,7 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
         })
         .collect();
     TableDef {
-        lock: locks.lock(schema, name),
+        lock: locks.table(schema, name),
         schema: schema.to_owned(),
         name: name.to_owned(),
         id: TableId(id),

@@ -180,6 +180,8 @@ impl Privileges {
     pub const SYSTEM_USER: Privileges = dynamic("SYSTEM_USER");
     /// SET_ANY_DEFINER
     pub const SET_ANY_DEFINER: Privileges = dynamic("SET_ANY_DEFINER");
+    /// The texts of stored routines of others are seen.
+    pub const SHOW_ROUTINE: Privileges = dynamic("SHOW_ROUTINE");
     /// ALLOW_NONEXISTENT_DEFINER
     pub const ALLOW_NONEXISTENT_DEFINER: Privileges = dynamic("ALLOW_NONEXISTENT_DEFINER");
     /// SET GLOBAL and SET PERSIST.

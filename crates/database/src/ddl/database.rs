@@ -90,7 +90,11 @@ impl DdlContext<'_> {
         }
         let names: Vec<(&str, &str)> = tables.iter().map(|table| (name, table.name.as_str())).collect();
         self.check_droppable(&names)?;
+        let programs = self.own_programs(name)?;
         let mut change = self.change()?;
+        for program in &programs {
+            change.drop_program(program)?;
+        }
         for table in &tables {
             if !table.is_view() {
                 change.ddl.drop_table(table.id)?;

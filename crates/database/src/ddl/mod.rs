@@ -22,7 +22,7 @@ mod histogram;
 mod index;
 mod maintenance;
 mod passwords;
-mod program;
+pub(crate) mod program;
 pub mod roles;
 pub mod server_tables;
 pub mod temporary;
@@ -33,7 +33,7 @@ use crate::context::answer::Answer;
 use crate::dictionary::{CheckDef, ColumnDef, DefinitionChange, IndexDef, TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, Expr, PlainHooks, Scope};
-use crate::mdl::{Block, Mode};
+use crate::mdl::{Block, Mode, ObjectKey};
 use crate::parse::ast::{HistogramChange, MaintenanceKind, ObjectName, Statement};
 use crate::parse::parse_expression;
 use std::sync::Arc;
@@ -51,6 +51,8 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | DropTable { .. }
             | CreateView(_)
             | DropView { .. }
+            | CreateRoutine(_)
+            | AlterRoutine(_)
             | DropProgram { .. }
             | TruncateTable(_)
             | RenameTable(_)
@@ -85,6 +87,8 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
             temporary,
         } => run.drop_tables(tables, *if_exists, *temporary),
         Statement::DropView { views, if_exists } => run.drop_views(views, *if_exists),
+        Statement::CreateRoutine(create) => run.create_routine(create),
+        Statement::AlterRoutine(alter) => run.alter_routine(alter),
         Statement::DropProgram {
             kind,
             name,
@@ -156,8 +160,8 @@ impl<'a> DdlContext<'a> {
     fn own_table(&self, schema: &str, name: &str) -> Result<()> {
         let locks = &self.state.locks;
         let dictionary = self.state.database.dictionary();
-        let database = dictionary.locks().lock(schema, "");
-        let table = dictionary.locks().lock(schema, name);
+        let database = dictionary.locks().lock(ObjectKey::schema(schema));
+        let table = dictionary.locks().table(schema, name);
         self.state
             .with_wait_policy(|policy| locks.use_table(&database, Mode::Read, policy))?;
         self.state
@@ -175,7 +179,12 @@ impl<'a> DdlContext<'a> {
     }
 
     fn own_database(&self, schema: &str) -> Result<()> {
-        let lock = self.state.database.dictionary().locks().lock(schema, "");
+        let lock = self
+            .state
+            .database
+            .dictionary()
+            .locks()
+            .lock(ObjectKey::schema(schema));
         self.state
             .with_wait_policy(|policy| self.state.locks.own(&lock, Block::Definition, policy))
     }

@@ -10,7 +10,8 @@ use crate::context::SessionState;
 use crate::context::answer::Answer;
 use crate::dictionary::{ColumnDef, TableDef, TableOptions, ViewDef};
 use crate::error::{Result, SqlError, er};
-use crate::parse::ast::{CreateView, ObjectName, ViewForm};
+use crate::mdl::TableLock;
+use crate::parse::ast::{CreateView, ObjectName, UserName, ViewForm};
 use crate::types::Collation;
 use std::sync::Arc;
 use tidemark_engine::TableId;
@@ -23,11 +24,11 @@ pub struct ViewBody {
     pub view: ViewDef,
 }
 
-/// The definer of a view to be made: user and host. Error 1227 if the account may not make views in that name.
-pub fn definer(state: &SessionState, create: &CreateView) -> Result<(String, String)> {
+/// Returns the definer of a view or a program to be made: user and host. Error 1227 if the account may not make it in that name.
+pub fn definer(state: &SessionState, written: Option<&UserName>) -> Result<(String, String)> {
     let own = &state.info.account;
     let own = (own.user.clone(), own.host.clone());
-    let Some(definer) = create.definer.as_ref().filter(|definer| !definer.current) else {
+    let Some(definer) = written.filter(|definer| !definer.current) else {
         return Ok(own);
     };
     if own.0 == definer.user && own.1.eq_ignore_ascii_case(&definer.host) {
@@ -98,7 +99,7 @@ pub fn define(state: &SessionState, create: &CreateView, body: ViewBody) -> Resu
         return Ok(answer);
     }
     let mut change = run.change()?;
-    change.put_table(view_table(state, (schema, name), body))?;
+    change.put_table(view_table((schema, name), body))?;
     change.commit()?;
     Ok(Answer::ok())
 }
@@ -111,16 +112,16 @@ pub fn refresh(state: &SessionState, views: Vec<(Arc<TableDef>, ViewBody)>) -> R
     let run = DdlContext::new(state);
     let mut change = run.change()?;
     for (old, body) in views {
-        let mut table = view_table(state, (&old.schema, &old.name), body);
+        let mut table = view_table((&old.schema, &old.name), body);
         table.options.created = old.options.created;
         change.put_table(table)?;
     }
     change.commit()
 }
 
-fn view_table(state: &SessionState, (schema, name): (&str, &str), body: ViewBody) -> TableDef {
+fn view_table((schema, name): (&str, &str), body: ViewBody) -> TableDef {
     TableDef {
-        lock: state.database.dictionary().locks().lock("", ""),
+        lock: TableLock::private(),
         schema: schema.to_owned(),
         name: name.to_owned(),
         id: TableId(0),

@@ -285,7 +285,7 @@ impl<'a> Reader<'a> {
         Ok(ty)
     }
 
-    fn collation(&mut self) -> Result<Collation> {
+    pub fn collation(&mut self) -> Result<Collation> {
         let id = self.u64()?;
         let collation = u16::try_from(id).ok().and_then(Collation::from_id);
         collation.ok_or_else(|| self.damaged())
@@ -616,7 +616,7 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
         _ => None,
     };
     Ok(TableDef {
-        lock: locks.lock(schema, name),
+        lock: locks.table(schema, name),
         schema: schema.to_owned(),
         name: name.to_owned(),
         id,
@@ -670,7 +670,7 @@ mod tests {
             })
             .collect();
         let mut table = TableDef {
-            lock: locks.lock("s", "t"),
+            lock: locks.table("s", "t"),
             schema: "s".to_owned(),
             name: "t".to_owned(),
             id: TableId(77),

@@ -8,11 +8,13 @@
 //! Database and table names are case-sensitive, as in MySQL on Linux; column and index names are not.
 
 pub(crate) mod codec;
+mod program;
 pub(crate) mod table;
 pub mod temporary;
 pub mod virtual_tables;
 
 pub use crate::expr::names_equal;
+pub use program::{ProgramDef, ProgramTree};
 pub use table::{
     CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedColumn, IndexDef, IndexPart, KEY_PARTS_MAX,
     ReferentialAction, SchemaDef, StatisticsOptions, TableDef, TableOptions, ViewDef,
@@ -21,7 +23,8 @@ pub use temporary::TemporaryTables;
 
 use crate::error::{Result, SqlError};
 use crate::histogram::{ColumnHistogram, Histogram};
-use crate::mdl::Locks;
+use crate::mdl::{Locks, Namespace, ObjectKey};
+use crate::parse::ast::ProgramKind;
 use crate::types::Collation;
 use parking_lot::RwLock;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -31,6 +34,8 @@ use tidemark_engine::{Ddl, Engine, Error, IndexSchema, OnlineBuild, Stored, Tabl
 
 const SPACE_SCHEMA: &str = "schema";
 const SPACE_TABLE: &str = "table";
+/// Stored programs, by database, kind and name.
+const SPACE_PROGRAM: &str = "program";
 /// The histograms of tables' columns, by database, table and column.
 const SPACE_HISTOGRAM: &str = "histogram";
 /// The engine's tables that are being filled before they get a name.
@@ -103,6 +108,14 @@ impl Definitions {
         Ok(())
     }
 
+    /// Adds or replaces a program; its database is there.
+    fn put_program(&mut self, program: Arc<ProgramDef>) {
+        if let Some(schema) = self.schemas.get_mut(&program.schema) {
+            let key = program.key();
+            schema.programs.insert((program.kind, key.name), program);
+        }
+    }
+
     fn find(&self, schema: &str, name: &str) -> Option<&Arc<TableDef>> {
         self.schemas.get(schema)?.tables.get(name)
     }
@@ -114,6 +127,21 @@ impl Definitions {
         let key = || (schema.to_owned(), name.to_owned());
         definitions.any(|table| table.is_view() || !table.foreign_keys.is_empty())
             || !self.children.is_empty() && self.children.contains_key(&key())
+    }
+
+    fn remove(&mut self, key: &ObjectKey) {
+        match key.namespace {
+            Namespace::Schema => {
+                self.schemas.remove(&key.schema);
+            }
+            Namespace::Table => self.remove_table(&key.schema, &key.name),
+            Namespace::Program(kind) => {
+                if let Some(schema) = self.schemas.get_mut(&key.schema) {
+                    schema.programs.remove(&(kind, key.name.clone()));
+                }
+            }
+            Namespace::Global | Namespace::Backup | Namespace::Application => {}
+        }
     }
 
     fn remove_table(&mut self, schema: &str, name: &str) {
@@ -137,6 +165,18 @@ impl Definitions {
 struct Schema {
     def: Arc<SchemaDef>,
     tables: BTreeMap<String, Arc<TableDef>>,
+    /// By kind and name, as their keys have it.
+    programs: BTreeMap<(ProgramKind, String), Arc<ProgramDef>>,
+}
+
+impl Schema {
+    fn new(def: SchemaDef) -> Schema {
+        Schema {
+            def: Arc::new(def),
+            tables: BTreeMap::new(),
+            programs: BTreeMap::new(),
+        }
+    }
 }
 
 impl Dictionary {
@@ -145,9 +185,8 @@ impl Dictionary {
         let mut names = Definitions::default();
         for (key, value) in engine.meta_scan(SPACE_SCHEMA)? {
             let name = String::from_utf8_lossy(&key).into_owned();
-            let def = Arc::new(codec::decode_schema(&name, &value)?);
-            let tables = BTreeMap::new();
-            names.schemas.insert(name, Schema { def, tables });
+            let def = codec::decode_schema(&name, &value)?;
+            names.schemas.insert(name, Schema::new(def));
         }
         for (key, value) in engine.meta_scan(SPACE_TABLE)? {
             let key = String::from_utf8_lossy(&key).into_owned();
@@ -161,6 +200,14 @@ impl Dictionary {
                     log::error!("table {schema}.{name} is left out: {}", error.message);
                 }
                 def => names.put_table(Arc::new(def?)),
+            }
+        }
+        for (key, value) in engine.meta_scan(SPACE_PROGRAM)? {
+            match program::decode(&key, &value) {
+                Err(error) if engine.force_recovery() > 0 => {
+                    log::error!("a stored program is left out: {}", error.message);
+                }
+                def => names.put_program(Arc::new(def?)),
             }
         }
         names.load_histograms(engine)?;
@@ -305,6 +352,25 @@ impl Dictionary {
         }
     }
 
+    /// Returns a stored program; `None`: there is none of this kind and name.
+    pub fn program(&self, kind: ProgramKind, schema: &str, name: &str) -> Option<Arc<ProgramDef>> {
+        let key = ObjectKey::program(kind, schema, name);
+        let names = self.names.read();
+        names
+            .schemas
+            .get(schema)?
+            .programs
+            .get(&(kind, key.name))
+            .cloned()
+    }
+
+    /// Returns the stored programs of a database, by kind and name.
+    pub fn programs(&self, schema: &str) -> Vec<Arc<ProgramDef>> {
+        let names = self.names.read();
+        let found = names.schemas.get(schema);
+        found.map_or_else(Vec::new, |schema| schema.programs.values().cloned().collect())
+    }
+
     /// The tables with foreign keys that lead to a table, or to where there is none, by database and name.
     pub fn children(&self, schema: &str, name: &str) -> Vec<Arc<TableDef>> {
         let names = self.names.read();
@@ -388,6 +454,7 @@ pub fn faults(stored: &Stored<'_>) -> Vec<String> {
         }
     };
     let (schemas, tables, unfinished) = (read(SPACE_SCHEMA), read(SPACE_TABLE), read(SPACE_UNFINISHED));
+    let programs = read(SPACE_PROGRAM);
     let text = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
     let mut known: BTreeSet<TableId> = unfinished
         .iter()
@@ -422,6 +489,16 @@ pub fn faults(stored: &Stored<'_>) -> Vec<String> {
                     faults.push(format!("table {schema}.{name}: its rows are another's, too"));
                 }
             }
+        }
+    }
+    for (key, value) in &programs {
+        match program::decode(key, value) {
+            Err(error) => faults.push(format!("a stored program: {}", error.message)),
+            Ok(program) if !names.contains(&program.schema) => faults.push(format!(
+                "stored program {}.{}: there is no such database",
+                program.schema, program.name
+            )),
+            Ok(_) => {}
         }
     }
     let lost = stored.tables.iter().filter(|id| !known.contains(id));
@@ -472,11 +549,16 @@ pub fn is_listed_schema(name: &str) -> bool {
     )
 }
 
+/// What there is under a key.
+enum Object {
+    Schema(SchemaDef),
+    Table(Box<TableDef>),
+    Program(Arc<ProgramDef>),
+}
+
 enum Edit {
-    PutSchema(SchemaDef),
-    DropSchema(String),
-    PutTable(Box<TableDef>),
-    DropTable(String, String),
+    Put(Object),
+    Drop(ObjectKey),
 }
 
 /// Changes of names and tables that happen together or not at all. Dropped without commit, nothing has happened.
@@ -502,14 +584,14 @@ impl DefinitionChange<'_> {
     pub fn put_schema(&mut self, schema: SchemaDef) -> Result<()> {
         let value = codec::encode_schema(&schema);
         self.ddl.put_meta(SPACE_SCHEMA, schema.name.as_bytes(), &value)?;
-        self.edits.push(Edit::PutSchema(schema));
+        self.edits.push(Edit::Put(Object::Schema(schema)));
         Ok(())
     }
 
-    /// Forgets a database; its tables have been dropped by the same change.
+    /// Forgets a database; its tables and programs have been dropped by the same change.
     pub fn drop_schema(&mut self, name: &str) -> Result<()> {
         self.ddl.delete_meta(SPACE_SCHEMA, name.as_bytes())?;
-        self.edits.push(Edit::DropSchema(name.to_owned()));
+        self.edits.push(Edit::Drop(ObjectKey::schema(name)));
         Ok(())
     }
 
@@ -535,7 +617,7 @@ impl DefinitionChange<'_> {
                 self.ddl.put_meta(SPACE_HISTOGRAM, &key, text.as_bytes())?;
             }
         }
-        self.edits.push(Edit::PutTable(Box::new(table)));
+        self.edits.push(Edit::Put(Object::Table(Box::new(table))));
         Ok(())
     }
 
@@ -563,8 +645,25 @@ impl DefinitionChange<'_> {
             self.ddl.delete_meta(SPACE_TABLE, &table_key(schema, name))?;
             self.delete_histograms(schema, name)?;
         }
-        self.edits
-            .push(Edit::DropTable(schema.to_owned(), name.to_owned()));
+        self.edits.push(Edit::Drop(ObjectKey::table(schema, name)));
+        Ok(())
+    }
+
+    /// Adds or replaces a stored program.
+    pub fn put_program(&mut self, program: ProgramDef) -> Result<()> {
+        let key = program::catalog_key(&program.key(), program.kind);
+        self.ddl
+            .put_meta(SPACE_PROGRAM, &key, &program::encode(&program))?;
+        self.edits.push(Edit::Put(Object::Program(Arc::new(program))));
+        Ok(())
+    }
+
+    /// Forgets a stored program.
+    pub fn drop_program(&mut self, program: &ProgramDef) -> Result<()> {
+        let key = program.key();
+        self.ddl
+            .delete_meta(SPACE_PROGRAM, &program::catalog_key(&key, program.kind))?;
+        self.edits.push(Edit::Drop(key));
         Ok(())
     }
 
@@ -582,10 +681,10 @@ impl DefinitionChange<'_> {
         let columns = |table: &TableDef| table.histograms.iter().map(|made| made.column.clone()).collect();
         for edit in self.edits.iter().rev() {
             match edit {
-                Edit::PutTable(table) if table.schema == schema && table.name == name => {
+                Edit::Put(Object::Table(table)) if table.schema == schema && table.name == name => {
                     return columns(table);
                 }
-                Edit::DropTable(s, n) if s == schema && n == name => return Vec::new(),
+                Edit::Drop(key) if *key == ObjectKey::table(schema, name) => return Vec::new(),
                 _ => {}
             }
         }
@@ -599,9 +698,9 @@ impl DefinitionChange<'_> {
         if let Some(tables) = self.temporary {
             for edit in self.edits {
                 match edit {
-                    Edit::PutTable(table) => tables.put(*table),
-                    Edit::DropTable(schema, name) => drop(tables.remove(&schema, &name)),
-                    Edit::PutSchema(_) | Edit::DropSchema(_) => {}
+                    Edit::Put(Object::Table(table)) => tables.put(*table),
+                    Edit::Drop(key) => drop(tables.remove(&key.schema, &key.name)),
+                    Edit::Put(Object::Schema(_) | Object::Program(_)) => {}
                 }
             }
             return Ok(());
@@ -613,34 +712,31 @@ impl DefinitionChange<'_> {
         let version = self.dictionary.epoch.load(Ordering::Relaxed) + 1;
         for edit in self.edits {
             let for_all = match &edit {
-                Edit::PutSchema(_) | Edit::DropSchema(_) => true,
-                Edit::PutTable(table) => names.concerns_others(&table.schema, &table.name, Some(&**table)),
-                Edit::DropTable(schema, name) => names.concerns_others(schema, name, None),
+                Edit::Put(Object::Table(table)) => {
+                    names.concerns_others(&table.schema, &table.name, Some(&**table))
+                }
+                Edit::Drop(key) if key.namespace == Namespace::Table => {
+                    names.concerns_others(&key.schema, &key.name, None)
+                }
+                Edit::Put(Object::Schema(_) | Object::Program(_)) | Edit::Drop(_) => true,
             };
             if for_all {
                 names.changed_for_all = version;
             }
             match edit {
-                Edit::PutSchema(def) => {
-                    let name = def.name.clone();
-                    let def = Arc::new(def);
-                    match names.schemas.get_mut(&name) {
-                        Some(schema) => schema.def = def,
-                        None => {
-                            let tables = BTreeMap::new();
-                            names.schemas.insert(name, Schema { def, tables });
-                        }
+                Edit::Put(Object::Schema(def)) => match names.schemas.get_mut(&def.name) {
+                    Some(schema) => schema.def = Arc::new(def),
+                    None => {
+                        names.schemas.insert(def.name.clone(), Schema::new(def));
                     }
-                }
-                Edit::DropSchema(name) => {
-                    names.schemas.remove(&name);
-                }
-                Edit::PutTable(mut table) => {
+                },
+                Edit::Put(Object::Program(program)) => names.put_program(program),
+                Edit::Put(Object::Table(mut table)) => {
                     table.version = version;
-                    table.lock = self.dictionary.locks.lock(&table.schema, &table.name);
+                    table.lock = self.dictionary.locks.table(&table.schema, &table.name);
                     names.put_table(Arc::new(*table));
                 }
-                Edit::DropTable(schema, name) => names.remove_table(&schema, &name),
+                Edit::Drop(key) => names.remove(&key),
             }
         }
         self.dictionary.epoch.store(version, Ordering::Release);

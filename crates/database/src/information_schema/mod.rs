@@ -25,6 +25,7 @@ mod metrics;
 mod prepared;
 mod recent;
 mod roles;
+mod routines;
 mod rows;
 mod server;
 mod setup;
@@ -107,8 +108,8 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (IS, "OPTIMIZER_TRACE", optimizer_trace),
     (IS, "VIEWS", rows::views),
     (IS, "VIEW_TABLE_USAGE", rows::view_table_usage),
-    (IS, "ROUTINES", none),
-    (IS, "PARAMETERS", none),
+    (IS, "ROUTINES", routines::routines),
+    (IS, "PARAMETERS", routines::parameters),
     (IS, "TRIGGERS", none),
     (IS, "EVENTS", none),
     (IS, "PARTITIONS", rows::partitions),

@@ -26,7 +26,7 @@ fn optional(text: Option<String>) -> Value {
     text.map_or(Value::Null, |text| Value::string(text.into_bytes()))
 }
 
-fn yes(condition: bool) -> Value {
+pub(super) fn yes(condition: bool) -> Value {
     string(if condition { "YES" } else { "NO" })
 }
 
@@ -142,6 +142,35 @@ fn fraction(ty: &SqlType) -> Value {
     match ty.kind {
         TypeKind::Time | TypeKind::DateTime | TypeKind::Timestamp => Value::UInt(ty.scale as u64),
         _ => Value::Null,
+    }
+}
+
+/// What there is to say of a type: DATA_TYPE, lengths, precision, scale and fraction, then character set and collation.
+pub(super) struct TypeColumns {
+    pub columns: Vec<Value>,
+    pub collation: [Value; 2],
+}
+
+impl TypeColumns {
+    /// Returns that of a type.
+    pub fn of(ty: &SqlType) -> TypeColumns {
+        let (characters, bytes) = text_lengths(ty);
+        let (precision, scale) = numeric(ty);
+        let has_collation = ty.is_string() && ty.kind != TypeKind::Json && !ty.is_binary_string();
+        TypeColumns {
+            columns: vec![
+                string(data_type(ty)),
+                characters,
+                bytes,
+                precision,
+                scale,
+                fraction(ty),
+            ],
+            collation: match has_collation {
+                true => [string(ty.collation.charset().name()), string(ty.collation.name())],
+                false => [Value::Null, Value::Null],
+            },
+        }
     }
 }
 

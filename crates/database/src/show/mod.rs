@@ -10,6 +10,7 @@ mod filter;
 mod grants;
 pub(crate) mod objects;
 pub(crate) mod profile;
+pub(crate) mod program;
 pub(crate) mod server;
 pub(crate) mod status;
 pub(crate) mod view;
@@ -103,7 +104,7 @@ fn refuse_channel(channel: Option<&str>) -> Result<()> {
     }
 }
 
-/// What SHOW CREATE says of a stored program, of which there are none.
+/// What SHOW CREATE says of triggers and events, of which there are none.
 fn missing_program(state: &SessionState, kind: ProgramKind, name: &ObjectName) -> Result<SqlError> {
     let (schema, name) = state.resolve(name)?;
     Ok(match kind {
@@ -164,7 +165,7 @@ fn in_capitals<'a>(state: &SessionState, show: &'a Show) -> Cow<'a, ShowFilter> 
 fn named_in(what: &ShowKind) -> usize {
     match what {
         // Behind the database.
-        ShowKind::OpenTables { .. } => 1,
+        ShowKind::OpenTables { .. } | ShowKind::ProcedureStatus | ShowKind::FunctionStatus => 1,
         _ => 0,
     }
 }
@@ -234,7 +235,15 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Re
             state.require_database(Privileges::EVENT, schema)?;
             Ok(ResultRows::of_text(EVENT_HEADINGS, 64))
         }
-        ShowKind::ProcedureStatus | ShowKind::FunctionStatus => Ok(ResultRows::of_text(ROUTINE_HEADINGS, 64)),
+        ShowKind::ProcedureStatus | ShowKind::FunctionStatus => {
+            let kind = match what {
+                ShowKind::ProcedureStatus => ProgramKind::Procedure,
+                _ => ProgramKind::Function,
+            };
+            let mut rows = ResultRows::of_text(ROUTINE_HEADINGS, 64);
+            program::status(state, kind, &mut rows);
+            Ok(rows)
+        }
         ShowKind::MasterStatus => {
             require_replication_client(state)?;
             let headings = [
@@ -272,6 +281,10 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Re
             refuse_channel(channel.as_deref())?;
             Ok(ResultRows::of_text(LOG_EVENT_HEADINGS, 64))
         }
+        ShowKind::CreateProgram {
+            kind: kind @ (ProgramKind::Procedure | ProgramKind::Function),
+            name,
+        } => program::create_routine(state, *kind, name),
         ShowKind::CreateProgram { kind, name } => Err(missing_program(state, *kind, name)?),
         ShowKind::Profiles => Ok(profile::profiles(state)),
         ShowKind::Profile {

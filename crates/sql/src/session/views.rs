@@ -18,7 +18,7 @@ pub(super) fn create(state: &SessionState, create: &CreateView) -> Result<Answer
     if let Some(answer) = view::precheck(state, create)? {
         return Ok(answer);
     }
-    let definer = view::definer(state, create)?;
+    let definer = view::definer(state, create.definer.as_ref())?;
     let body = view_body(state, create, definer)?;
     view::define(state, create, body)
 }

@@ -5,14 +5,11 @@
 //! one thread, and what changes (warnings, user variables) uses interior mutability.
 
 use super::VarScope;
-use super::json_schema::Schema;
-use super::regexp::{Limits, Regex};
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use super::kept::Kept;
+use super::regexp::Limits;
+use std::cell::{Cell, RefCell, RefMut};
 use std::ops::{Deref, DerefMut};
-use std::rc::Rc;
 use tidemark_types::error::{Result, SqlError};
-use tidemark_types::json::PathStep;
 use tidemark_types::{CmpKind, Collation, Conversion, Locale, TimeZone, Val, Value, Warnings};
 
 /// Access to the current row by slot. Values borrow from the row.
@@ -252,19 +249,9 @@ pub struct Env<'a> {
     pub group_concat_max_len: u64,
     /// Longest value that a function may return, in bytes. 64 MiB by default.
     pub max_allowed_packet: u64,
-    /// State of RAND() and RAND(n), by call site.
-    pub random: RefCell<HashMap<usize, RandState>>,
-    /// Constant schemas of JSON_SCHEMA_VALID, by call site.
-    pub(crate) schemas: RefCell<HashMap<usize, Rc<Schema>>>,
-    /// Regular expressions whose patterns are constant, by call site.
-    pub(crate) regexes: RefCell<HashMap<usize, Rc<Regex>>>,
     regexp_limits: Cell<Option<Limits>>,
-    /// Paths into documents that the statement spells, by their texts.
-    paths: RefCell<Vec<(Box<[u8]>, Rc<[PathStep]>)>>,
+    kept: RefCell<Option<Box<Kept>>>,
 }
-
-/// So many paths are kept. They are looked for one after the other.
-const PATHS_MAX: usize = 16;
 
 impl<'a> Deref for Env<'a> {
     type Target = Conversion<'a>;
@@ -303,27 +290,14 @@ impl<'a> Env<'a> {
             lc_time_names: Locale::english(),
             group_concat_max_len: 1024,
             max_allowed_packet: 64 << 20,
-            random: RefCell::default(),
-            schemas: RefCell::default(),
-            regexes: RefCell::default(),
             regexp_limits: Cell::new(None),
-            paths: RefCell::default(),
+            kept: RefCell::new(None),
         }
     }
 
-    /// Returns a path that was kept.
-    pub(crate) fn known_path(&self, written: &[u8]) -> Option<Rc<[PathStep]>> {
-        let paths = self.paths.borrow();
-        let known = paths.iter().find(|(text, _)| **text == *written)?;
-        Some(Rc::clone(&known.1))
-    }
-
-    /// Keeps a path, unless there are too many.
-    pub(crate) fn keep_path(&self, written: &[u8], path: &Rc<[PathStep]>) {
-        let mut paths = self.paths.borrow_mut();
-        if paths.len() < PATHS_MAX {
-            paths.push((written.into(), Rc::clone(path)));
-        }
+    /// Returns what expressions keep from one row to the next. Nothing is evaluated while it is borrowed.
+    pub(crate) fn kept(&self) -> RefMut<'_, Kept> {
+        RefMut::map(self.kept.borrow_mut(), |kept| &mut **kept.get_or_insert_default())
     }
 
     /// What a search for a regular expression may take: `regexp_time_limit`, `regexp_stack_limit`.

@@ -56,6 +56,7 @@ mod infer;
 mod interval;
 mod json;
 mod json_schema;
+mod kept;
 mod like;
 mod node;
 mod parameter;

@@ -8,6 +8,7 @@ use super::env::{EvalCtx, Watch};
 use super::node::Expr;
 use super::pieces::{pieces, pieces_of_text};
 use super::regexp::{Flags, Regex};
+use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use tidemark_types::Collation;
 use tidemark_types::error::memory::reserve_memory;
@@ -202,7 +203,11 @@ pub(crate) fn like<'a>(
     if pattern.is_null() {
         return Ok(None);
     }
-    let pattern = LikePattern::new(&pattern.borrowed().checked_text()?, escape, collation)?;
+    let text = pattern.borrowed().checked_text()?;
+    let pattern = match args[1].is_parameter() {
+        true => ctx.env.kept().pattern(&text, escape, collation)?,
+        false => Rc::new(LikePattern::new(&text, escape, collation)?),
+    };
     Ok(Some(pattern.matches_watched(
         &value.borrowed().checked_text()?,
         &mut Watch::new(ctx.env),

@@ -542,6 +542,15 @@ impl Expr {
         matches!(self.node, Node::Column(_)) && self.name.is_some()
     }
 
+    /// Whether it is a parameter, as it is or as a text of another collation.
+    pub fn is_parameter(&self) -> bool {
+        match &self.node {
+            Node::Param(_) => true,
+            Node::Retype(inner) => inner.is_parameter(),
+            _ => false,
+        }
+    }
+
     /// Whether a parameter stands in it.
     pub fn has_parameter(&self) -> bool {
         let mut found = false;

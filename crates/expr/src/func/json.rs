@@ -241,13 +241,13 @@ pub(super) fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Rc<[Path
         return Ok(None);
     };
     let is_spelled = is_spelled(e);
-    if is_spelled && let Some(known) = ctx.env.known_path(&written) {
+    if is_spelled && let Some(known) = ctx.env.kept().path(&written) {
         return Ok(Some(known));
     }
     let parsed = parse_path(&String::from_utf8_lossy(&written)).map_err(SqlError::invalid_json_path)?;
     let parsed: Rc<[PathStep]> = parsed.into();
     if is_spelled {
-        ctx.env.keep_path(&written, &parsed);
+        ctx.env.kept().keep_path(&written, &parsed);
     }
     Ok(Some(parsed))
 }

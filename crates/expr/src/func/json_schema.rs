@@ -75,7 +75,7 @@ fn schema<'a>(
 ) -> Result<Option<Rc<Schema>>> {
     let site = std::ptr::from_ref(ty) as usize;
     let fixed = args[0].is_constant();
-    if fixed && let Some(known) = ctx.env.schemas.borrow().get(&site) {
+    if fixed && let Some(known) = ctx.env.kept().schemas.get(&site) {
         return Ok(Some(Rc::clone(known)));
     }
     let Some(root) = document(args, 0, function, ctx)? else {
@@ -89,7 +89,7 @@ fn schema<'a>(
     }
     let schema = Rc::new(Schema::new(root)?);
     if fixed {
-        ctx.env.schemas.borrow_mut().insert(site, Rc::clone(&schema));
+        ctx.env.kept().schemas.insert(site, Rc::clone(&schema));
     }
     Ok(Some(schema))
 }

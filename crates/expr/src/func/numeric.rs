@@ -453,11 +453,11 @@ fn rand<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<
         None => None,
     };
     let fixed = args.first().is_none_or(Expr::is_constant);
-    let mut states = ctx.env.random.borrow_mut();
     if let Some(seed) = seed.filter(|_| !fixed) {
         return Ok(Val::Double(RandState::seeded(seed).advance()));
     }
-    let state = match states.entry(site) {
+    let mut kept = ctx.env.kept();
+    let state = match kept.random.entry(site) {
         Entry::Occupied(state) => state.into_mut(),
         Entry::Vacant(place) => place.insert(match seed {
             Some(seed) => RandState::seeded(seed),

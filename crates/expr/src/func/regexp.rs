@@ -104,7 +104,7 @@ fn regex<'a>(
 ) -> Result<Option<Rc<Regex>>> {
     let site = std::ptr::from_ref(ty) as usize;
     let is_fixed = args[1].is_constant() && args.get(flags).is_none_or(Expr::is_constant);
-    if is_fixed && let Some(known) = ctx.env.regexes.borrow().get(&site) {
+    if is_fixed && let Some(known) = ctx.env.kept().regexes.get(&site) {
         return Ok(Some(Rc::clone(known)));
     }
     let Some(pattern) = text(&args[1], ctx)? else {
@@ -129,7 +129,7 @@ fn regex<'a>(
         .unwrap_or(first);
     let regex = Rc::new(compile(&pattern, collation, &flags, function)?);
     if is_fixed {
-        ctx.env.regexes.borrow_mut().insert(site, Rc::clone(&regex));
+        ctx.env.kept().regexes.insert(site, Rc::clone(&regex));
     }
     Ok(Some(regex))
 }

@@ -11,6 +11,7 @@ use super::dice::Dice;
 use super::generated::GeneratedColumns;
 use super::index_bounds::{EqualPart, IndexBounds, bound_of};
 use super::prices;
+use super::sampled::SampledRows;
 use super::skip::Skip;
 use super::trace::Tracer;
 use crate::dictionary::{IndexDef, KEY_PARTS_MAX, TableDef};
@@ -82,6 +83,8 @@ pub struct Request<'a> {
     pub changes: bool,
     /// What is known of its rows.
     pub statistics: Option<&'a TableStatistics>,
+    /// Some of them, on which conditions may be tested.
+    pub rows: Option<&'a SampledRows<'a>>,
     /// With the values of this execution for better estimates.
     pub sample: Option<&'a EvalCtx<'a>>,
     /// Generated columns that conditions on their expressions may go by.

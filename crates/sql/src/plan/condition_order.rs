@@ -66,7 +66,8 @@ pub(super) fn is_quiet(e: &Expr) -> bool {
             is_value(value) && list.iter().all(quiet)
         }
         Node::Like { args, pattern, .. } => {
-            pattern.is_some() && args.iter().all(|e| is_value(e) && is_text(&e.ty))
+            let is_known = pattern.is_some() || args[1].is_parameter();
+            is_known && args.iter().all(|e| is_value(e) && is_text(&e.ty))
         }
         _ => false,
     }

@@ -298,6 +298,7 @@ impl<'a> Reading<'a> {
             locks: false,
             changes: false,
             statistics: None,
+            rows: None,
             sample: Some(ctx),
             generated: &generated,
             on_literals: &unused,
@@ -318,7 +319,7 @@ impl<'a> Reading<'a> {
         ctx: &EvalCtx,
     ) -> Option<Asked> {
         let known = planner.state.database.statistics_of(self.def.id);
-        let spread = Spread::new(self.def, known.as_deref(), self.base, Some(ctx))?;
+        let spread = Spread::new(self.def, known.as_deref(), self.base, Some(ctx), None)?;
         conditions.retain(|e| spread.share(e).is_some());
         (!conditions.is_empty()).then(|| Asked::Statistics {
             base: self.base,
@@ -345,7 +346,7 @@ impl Asked {
                 known,
                 rows,
             } => {
-                let spread = Spread::new(def, known.as_deref(), *base, Some(ctx))?;
+                let spread = Spread::new(def, known.as_deref(), *base, Some(ctx), None)?;
                 let shares = conditions.iter().map(|e| spread.share(e));
                 Some(together(&mut shares.collect::<Option<Vec<f64>>>()?) * rows)
             }

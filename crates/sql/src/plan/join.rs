@@ -15,6 +15,7 @@ use super::filter::{absorbed, is_never, is_steady, selectivity};
 use super::from::{FromInput, FromTable, Tree};
 use super::json_table::EXPECTED_ROWS;
 use super::order::{Direction, OrderWish, choose_in_order};
+use super::sampled::SampledRows;
 use super::spread::Spread;
 use super::strict::is_not_true;
 use super::walk::has_subquery;
@@ -26,6 +27,7 @@ use crate::statistics::TableStatistics;
 use crate::types::sort::KeyForm;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use tidemark_engine::LockWait;
 
@@ -78,6 +80,10 @@ pub(super) struct Joiner<'j, 'a> {
     pub values: RefCell<HashMap<usize, Option<f64>>>,
     /// Of tables that were asked about, what is known of them.
     pub statistics: RefCell<HashMap<usize, Option<Arc<TableStatistics>>>>,
+    /// The slots that conditions read, if there are several tables.
+    pub slots_tested: Vec<usize>,
+    /// Of tables that were asked about, rows on which conditions may be tested.
+    pub rows: RefCell<HashMap<usize, Rc<SampledRows<'j>>>>,
 }
 
 /// How a table is to be read.
@@ -148,6 +154,16 @@ pub(super) fn inner_conditions(tree: &Tree) -> Vec<&Expr> {
 }
 
 impl Planner<'_> {
+    /// The slots that conditions of a join of so many tables read.
+    fn slots_tested(&self, tree: &Tree, filter: Option<&Expr>, tables: usize) -> Vec<usize> {
+        let mut slots = Vec::new();
+        if tables > 1 {
+            let conditions = conditions(tree).into_iter().chain(filter);
+            conditions.for_each(|e| self.slots_of(e, &mut slots));
+        }
+        slots
+    }
+
     pub(super) fn source(
         &self,
         tree: Option<Tree>,
@@ -167,6 +183,8 @@ impl Planner<'_> {
             barriers: Barriers::of(&tree),
             values: RefCell::default(),
             statistics: RefCell::default(),
+            slots_tested: self.slots_tested(&tree, filter.as_ref(), input.tables.len()),
+            rows: RefCell::default(),
         };
         let pool: Vec<Condition> = filter
             .iter()
@@ -573,10 +591,11 @@ impl Joiner<'_, '_> {
         let (gates, mut rest): (Vec<&Condition>, Vec<&Condition>) = rest
             .into_iter()
             .partition(|c| !c.tables.contains(&at) && is_steady(&c.expr));
-        let statistics = self.statistics_of(at);
+        let (statistics, rows) = (self.statistics_of(at), self.rows_of(at));
         let spread = match &table.input {
             FromInput::Stored { def, .. } => {
-                Spread::new(def, statistics.as_deref(), table.base, self.planner.sample)
+                let (statistics, rows) = (statistics.as_deref(), rows.as_deref());
+                Spread::new(def, statistics, table.base, self.planner.sample, rows)
             }
             _ => None,
         };
@@ -659,7 +678,8 @@ impl Joiner<'_, '_> {
         let Input::Stored { def, table } = &scan.input else {
             return Err(SqlError::not_supported("an index of a table that is not stored"));
         };
-        let statistics = self.statistics_of(self.table_of(scan.base));
+        let at = self.table_of(scan.base);
+        let (statistics, rows) = (self.statistics_of(at), self.rows_of(at));
         let conjuncts: Vec<&Expr> = conditions.iter().map(|c| &c.expr).collect();
         // It locks what it reads: of a small table, the fewest rows.
         let locks = scan.lock.is_some();
@@ -686,6 +706,7 @@ impl Joiner<'_, '_> {
             locks,
             changes: false,
             statistics: statistics.as_deref(),
+            rows: rows.as_deref(),
             sample: self.planner.sample,
             generated: &*self.planner.indexed_generated(def)?,
             on_literals: &self.planner.binder.ctx.depends_on_literals,

@@ -7,7 +7,8 @@
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
 //!   stands there other than names.
 //! - [`lower`]: from a bound block to one that is run ([`cost`]: what it costs; [`prices`]: of which single steps; [`cardinality`]: rows of queries).
-//!   - [`join`], [`enumerate`]: the order of its tables; [`equalities`]: what follows from their conditions; [`shares`]: how many rows pass.
+//!   - [`join`], [`enumerate`]: the order of its tables; [`equalities`]: what follows from their conditions; [`shares`]: how many rows pass
+//!     ([`sampled`]: some are tested).
 //!   - [`access`]: the ranges of an index that are read ([`index_bounds`]); [`order`]: reading in a wanted order; [`skip`]: reading a few
 //!     rows of each group; [`ends`]: one row for each MIN and MAX.
 //!   - [`filter`]: conditions left to be tested; [`condition_order`]: in which order; [`barrier`]: not before the conditions of a view.
@@ -62,6 +63,7 @@ mod prices;
 mod query;
 mod rewrite;
 pub mod rollup;
+mod sampled;
 mod shares;
 pub mod skip;
 mod spread;

@@ -59,7 +59,13 @@ pub(crate) fn choose_in_order(
     wish: &OrderWish,
 ) -> Result<(AccessPath, Option<Direction>)> {
     let best = choose(request)?;
-    let spread = Spread::new(request.def, request.statistics, request.base, request.sample);
+    let spread = Spread::new(
+        request.def,
+        request.statistics,
+        request.base,
+        request.sample,
+        request.rows,
+    );
     let skips = match &wish.values {
         Some(values) if request.skips => skips(request, values, wish, spread.as_ref())?,
         _ => Vec::new(),

@@ -6,14 +6,17 @@
 use super::filter::{counted, selectivity};
 use super::from::FromInput;
 use super::join::{Condition, Joiner, own_slot};
+use super::sampled::SampledRows;
 use super::spread::{Spread, together};
 use super::{Input, TableScan};
 use crate::dictionary::IndexDef;
 use crate::expr::{CmpOp, Expr, Node};
 use crate::statistics::TableStatistics;
+use crate::types::{TypeKind, Value};
+use std::rc::Rc;
 use std::sync::Arc;
 
-impl Joiner<'_, '_> {
+impl<'j> Joiner<'j, '_> {
     /// The share of the rows found by a table's path that pass the conditions left to be tested: each that the path does not count itself,
     /// and of those that say the same columns are equal one.
     pub(super) fn share(
@@ -85,6 +88,67 @@ impl Joiner<'_, '_> {
         left_known
             .column(left_def, left)?
             .joined(right_known.column(right_def, right)?)
+    }
+
+    /// How many times more combinations than usual pass an equality with a small table, whose rows that pass its own conditions are
+    /// looked at: their keys may be common in the other table, or seldom.
+    pub(super) fn skew(&self, e: &Expr, pool: &[Condition]) -> Option<f64> {
+        let Node::Compare(CmpOp::Eq, _, sides) = &e.node else {
+            return None;
+        };
+        let [left, right] = &**sides;
+        let is_alike = left.ty.kind == right.ty.kind && left.ty.collation == right.ty.collation;
+        // What is known of TIMESTAMPs is known of them in UTC.
+        if !is_alike || left.ty.kind == TypeKind::Timestamp {
+            return None;
+        }
+        let (left, right) = (own_slot(left)?, own_slot(right)?);
+        let share = self
+            .share_of_passing(left, right, pool)
+            .or_else(|| self.share_of_passing(right, left, pool))?;
+        Some(share / self.share_of_equality(e)?)
+    }
+
+    /// The share of the pairs that have the same value of the rows of a small table which pass its own conditions and all of another.
+    fn share_of_passing(&self, small: usize, other: usize, pool: &[Condition]) -> Option<f64> {
+        let (at, other_at) = (self.table_of(small), self.table_of(other));
+        let own = pool.iter().filter(|c| c.tables == [at] && !c.late);
+        let own: Vec<&Expr> = own.map(|c| &c.expr).collect();
+        if own.is_empty() {
+            return None;
+        }
+        let FromInput::Stored { def, .. } = &self.input.tables[other_at].input else {
+            return None;
+        };
+        let statistics = self.statistics_of(other_at)?;
+        let column = statistics.column(def, other - self.input.tables[other_at].base)?;
+        let rows = self.rows_of(at)?;
+        let keys = rows.values_passing(&own, small - self.input.tables[at].base)?;
+        let shares = keys.iter().map(|key| match key {
+            Value::Null => Some(0.0),
+            key => column.equal(key),
+        });
+        let met: f64 = shares.sum::<Option<f64>>()?;
+        (met > 0.0).then(|| met / keys.len() as f64)
+    }
+
+    /// Rows of a table on which conditions may be tested, if it is joined.
+    pub(super) fn rows_of(&self, at: usize) -> Option<Rc<SampledRows<'j>>> {
+        let from = &self.input.tables[at];
+        let FromInput::Stored { def, table } = &from.input else {
+            return None;
+        };
+        let sample = self.planner.sample.filter(|_| !self.slots_tested.is_empty())?;
+        let mut rows = self.rows.borrow_mut();
+        let rows = rows.entry(at).or_insert_with(|| {
+            Rc::new(SampledRows::new(
+                (def, table),
+                from.base,
+                &self.slots_tested,
+                sample,
+            ))
+        });
+        Some(Rc::clone(rows))
     }
 
     /// What is known of the rows of a table.

@@ -8,6 +8,7 @@
 //! A plan that is kept asks again for the values of each execution ([`super::guards`]).
 
 use super::index_bounds::bound_of;
+use super::sampled::SampledRows;
 use crate::dictionary::TableDef;
 use crate::expr::{CmpOp, EvalCtx, Expr, Node, OUTER, Volatility};
 use crate::histogram::Histogram;
@@ -25,6 +26,7 @@ pub(super) struct Spread<'a> {
     statistics: Option<&'a TableStatistics>,
     base: usize,
     sample: Option<&'a EvalCtx<'a>>,
+    rows: Option<&'a SampledRows<'a>>,
 }
 
 /// A column of whose values something is known.
@@ -50,24 +52,33 @@ enum Place {
 }
 
 impl<'a> Spread<'a> {
-    /// Of a table whose first column has the slot `base`, for the values of this execution; `None` if there is nothing to ask.
+    /// Of a table whose first column has the slot `base`, for the values of this execution; `rows`: some on which conditions may be tested.
+    /// `None` if there is nothing to ask.
     pub fn new(
         def: &'a TableDef,
         statistics: Option<&'a TableStatistics>,
         base: usize,
         sample: Option<&'a EvalCtx<'a>>,
+        rows: Option<&'a SampledRows<'a>>,
     ) -> Option<Spread<'a>> {
-        let is_known = statistics.is_some() || !def.histograms.is_empty() && sample.is_some();
+        let by_histogram = !def.histograms.is_empty() && sample.is_some();
+        let is_known = statistics.is_some() || by_histogram || rows.is_some();
         is_known.then_some(Spread {
             def,
             statistics,
             base,
             sample,
+            rows,
         })
     }
 
     /// The share of rows for which the condition is true; `None` if nothing tells.
     pub fn share(&self, e: &Expr) -> Option<f64> {
+        self.told(e).or_else(|| self.rows?.share(e))
+    }
+
+    /// The same, as what is known of the column says.
+    fn told(&self, e: &Expr) -> Option<f64> {
         let share = match &e.node {
             Node::Compare(op, kind, sides) => self
                 .compared(*op, *kind, &sides[0], &sides[1])
@@ -111,14 +122,14 @@ impl<'a> Spread<'a> {
             Node::Or(branches) => {
                 let none: Option<f64> = branches
                     .iter()
-                    .map(|branch| self.share(branch).map(|share| 1.0 - share))
+                    .map(|branch| self.told(branch).map(|share| 1.0 - share))
                     .product();
                 1.0 - none?
             }
             Node::And(list) => {
                 let mut shares = list
                     .iter()
-                    .map(|one| self.share(one))
+                    .map(|one| self.told(one))
                     .collect::<Option<Vec<f64>>>()?;
                 together(&mut shares)
             }

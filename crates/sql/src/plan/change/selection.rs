@@ -173,6 +173,7 @@ impl RowSelection {
         let request = Request {
             trace: None,
             statistics: statistics.as_deref(),
+            rows: None,
             def: &target.def,
             table: &target.table,
             base: 0,

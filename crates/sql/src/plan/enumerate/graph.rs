@@ -61,6 +61,8 @@ struct Edge {
     /// Nothing is known of its share.
     is_guess: bool,
     class: Option<usize>,
+    /// How many times more pass than usual, as far as that is known of the rows that meet here.
+    skew: f64,
 }
 
 /// Returns true if few rows of each of its tables are expected to satisfy a condition together with a row of the others. An OR does that
@@ -114,11 +116,13 @@ impl<'g> Graph<'g> {
             }
             if !condition.late {
                 let known = joiner.known_share(&condition.expr);
+                let skew = joiner.skew(&condition.expr, pool).unwrap_or(1.0);
                 graph.edges.push(Edge {
                     items,
-                    share: joiner.share_of_join(condition),
+                    share: (joiner.share_of_join(condition) * skew).min(1.0),
                     is_guess: known.is_none(),
                     class: condition.class,
+                    skew,
                 });
             }
         }
@@ -151,6 +155,16 @@ impl<'g> Graph<'g> {
         let mut tables = self.known.to_vec();
         super::members(set).for_each(|item| tables.extend(self.trees[item].tables()));
         tables
+    }
+
+    /// How many times more rows of an item than usual are found by a row of another, if one edge alone leads there.
+    pub fn skew(&self, item: usize, given: Set) -> f64 {
+        let pair = only(item) | given;
+        let mut edges = self.edges.iter().filter(|edge| edge.items == pair);
+        match (edges.next(), edges.next()) {
+            (Some(edge), None) => edge.skew,
+            _ => 1.0,
+        }
     }
 
     /// Takes for the share of an edge of which nothing is known that of the rows which an index finds by it.

@@ -49,6 +49,17 @@ impl Way {
         }
     }
 
+    /// Reading along a path that finds so many times more rows each time than expected.
+    fn along(path: AccessPath, given: Set, skew: f64) -> Way {
+        let beyond_descent = (path.cost - prices::DESCENT).max(0.0);
+        let path = AccessPath {
+            rows: path.rows * skew,
+            cost: path.cost + beyond_descent * (skew - 1.0),
+            ..path
+        };
+        Way::by(path, given)
+    }
+
     /// Reading into a hash table what a path finds, of which so many rows pass.
     fn hashed(path: AccessPath, rows: f64) -> Way {
         Way {
@@ -244,7 +255,8 @@ impl Joiner<'_, '_> {
             let given = members(there)
                 .filter(is_read)
                 .fold(0, |set, item| set | only(item));
-            Way::by(path, given)
+            let skew = graph.skew(at, given);
+            Way::along(path, given, skew)
         });
         Ok(ways.filter(|way| way.given != 0).collect())
     }

@@ -129,4 +129,5 @@ plans!(
     index_merge,
     skip_scan,
     rewrites,
+    sampled,
 );

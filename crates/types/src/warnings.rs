@@ -28,6 +28,14 @@ pub struct Warning {
     pub message: String,
 }
 
+/// What a diagnostics area held when it was [taken](Warnings::take).
+#[derive(Debug, Default)]
+pub struct Conditions {
+    list: Vec<Warning>,
+    count: u32,
+    failed_at: Option<usize>,
+}
+
 /// The diagnostics area of a statement: counts all, keeps the first `max_error_count`.
 #[derive(Debug)]
 pub struct Warnings {
@@ -122,6 +130,36 @@ impl Warnings {
         self.failed_at.set(None);
     }
 
+    /// Takes out all conditions, so that it is as at the beginning of a statement: a statement inside the one at hand begins.
+    pub fn take(&self) -> Conditions {
+        Conditions {
+            list: self.list.take(),
+            count: self.count.take(),
+            failed_at: self.failed_at.take(),
+        }
+    }
+
+    /// Puts back what was [taken](Self::take), and after it what has come since but for `error`, which is the outer statement's to add.
+    pub fn put_back(&self, outer: Conditions, error: Option<&SqlError>) {
+        let inner = self.take();
+        let is_it = |warning: &Warning| {
+            let is_same = |error: &SqlError| warning.code == error.code && warning.message == error.message;
+            warning.level == WarningLevel::Error && error.is_some_and(is_same)
+        };
+        let mut list = outer.list;
+        let mut count = outer.count.saturating_add(inner.count);
+        for warning in inner.list {
+            if is_it(&warning) {
+                count = count.saturating_sub(1);
+            } else if list.len() < self.limit {
+                list.push(warning);
+            }
+        }
+        self.list.replace(list);
+        self.count.set(count);
+        self.failed_at.set(outer.failed_at);
+    }
+
     /// A copy for `SHOW WARNINGS`.
     pub fn to_vec(&self) -> Vec<Warning> {
         self.list.borrow().clone()
@@ -131,5 +169,35 @@ impl Warnings {
 impl Default for Warnings {
     fn default() -> Self {
         Warnings::new(1024)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::er;
+
+    #[test]
+    fn an_inner_statement_leaves_its_conditions_but_not_its_error() {
+        let condition = |text: &str| SqlError::new(er::DIVISION_BY_ZERO, text.to_owned());
+        let area = Warnings::new(3);
+        area.warn(condition("outer"));
+        let outer = area.take();
+        assert_eq!((area.count(), area.to_vec().len()), (0, 0));
+        area.warn(condition("inner"));
+        area.fail(condition("error"));
+        area.put_back(outer, Some(&condition("error")));
+        let texts = |area: &Warnings| -> Vec<String> {
+            area.to_vec().into_iter().map(|warning| warning.message).collect()
+        };
+        assert_eq!(texts(&area), ["outer", "inner"]);
+        assert_eq!(area.count(), 2);
+        // What does not fit is counted.
+        let outer = area.take();
+        area.warn(condition("third"));
+        area.warn(condition("fourth"));
+        area.put_back(outer, None);
+        assert_eq!(texts(&area), ["outer", "inner", "third"]);
+        assert_eq!(area.count(), 4);
     }
 }

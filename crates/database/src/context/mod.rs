@@ -8,7 +8,7 @@
 //!   latest of `deadlocks`, its `components`, what connections have `tls` with, the last lines of the `error_log`, the `logs` of statements, the `modes` in which it refuses what it does else, the sizes of pool and log (`resize`).
 //! - `client`: the other end of the connection; `process`: what other sessions see of this one; `profile`: where the time of its last statements went; `traces`: why they were planned so; `timer`: queries that may run
 //!   only so long.
-//! - `state`: variables (`user_variables`), current database, account, diagnostics; `roles`: those that are
+//! - `state`: variables (`user_variables`), current database, account; `diagnostics`: what belongs to one statement; `roles`: those that are
 //!   active; `access`: what the account may do with them, and where names lead.
 //! - `sink`: where results go; `answer`: results made in memory; [`command`]: kinds of statements, as they are counted;
 //!   `table_use`: the tables of a plan, to be locked and checked.
@@ -22,6 +22,7 @@ pub mod components;
 pub(crate) mod counters;
 pub(crate) mod database;
 pub(crate) mod deadlocks;
+mod diagnostics;
 pub mod error_log;
 pub mod files;
 mod handlers;
@@ -52,6 +53,7 @@ pub use client::{Client, ClientSocket, ConnectInfo, capability};
 pub use counters::{Counter, Totals};
 pub use database::{Database, collator};
 pub use deadlocks::Deadlock;
+pub use diagnostics::{Diagnostics, Outer};
 pub use handlers::{Handlers, OpenTable, Place};
 pub use options::Options;
 pub use process::{Process, SERVER_ID, SessionSnapshot};

@@ -2,7 +2,7 @@
 //!
 //! The list is MySQL's whole one: what reads the counters looks for each by its name. Those of statements that are not there stay 0.
 
-use crate::parse::ast::{InsertSource, MaintenanceKind, ProgramKind, ShowKind, Statement, TableRef};
+use crate::parse::ast::{STATEMENT_KINDS, Statement};
 
 /// The counters' names behind `Com_`. A kind of statement is its position here. `other` is what MySQL has no counter for.
 pub const NAMES: &[&str] = &[
@@ -264,158 +264,22 @@ macro_rules! named {
     }};
 }
 
-/// The counter of a statement.
-pub fn of(statement: &Statement) -> usize {
-    let from_query = |source: &InsertSource| matches!(source, InsertSource::Query(_));
-    match statement {
-        Statement::Empty => named!("empty_query"),
-        Statement::Query(_) => named!("select"),
-        Statement::Insert(insert) => match (insert.replace, from_query(&insert.source)) {
-            (false, false) => named!("insert"),
-            (false, true) => named!("insert_select"),
-            (true, false) => named!("replace"),
-            (true, true) => named!("replace_select"),
-        },
-        Statement::LoadData(_) => named!("load"),
-        Statement::Update(update) => match update.tables.as_slice() {
-            [TableRef::Table(_)] => named!("update"),
-            _ => named!("update_multi"),
-        },
-        Statement::Delete(delete) if delete.targets.is_empty() => named!("delete"),
-        Statement::Delete(_) => named!("delete_multi"),
-        Statement::Do(_) => named!("do"),
-        Statement::Explain(explain) => of(&explain.statement),
-        Statement::ExplainConnection { .. } => named!("explain_other"),
-        Statement::Begin(_) => named!("begin"),
-        Statement::Commit { .. } => named!("commit"),
-        Statement::Rollback { .. } => named!("rollback"),
-        Statement::Savepoint(_) => named!("savepoint"),
-        Statement::RollbackTo(_) => named!("rollback_to_savepoint"),
-        Statement::ReleaseSavepoint(_) => named!("release_savepoint"),
-        Statement::Prepare { .. } => named!("prepare_sql"),
-        Statement::Execute { .. } => named!("execute_sql"),
-        Statement::Deallocate(_) => named!("dealloc_sql"),
-        Statement::Set(_) | Statement::SetTransaction(_) | Statement::ResetPersist { .. } => {
-            named!("set_option")
-        }
-        Statement::Use(_) => named!("change_db"),
-        Statement::Show(show) => of_show(&show.what),
-        Statement::Describe { .. } => named!("show_fields"),
-        Statement::Kill { .. } => named!("kill"),
-        Statement::Shutdown => named!("shutdown"),
-        Statement::Restart => named!("restart"),
-        Statement::InstallComponents(_) => named!("install_component"),
-        Statement::UninstallComponents(_) => named!("uninstall_component"),
-        Statement::CloneLocal(_) => named!("clone"),
-        Statement::ReloadTls { .. } => named!("alter_instance"),
-        Statement::Flush(_) | Statement::FlushTablesWithLock(_) => named!("flush"),
-        Statement::LockTables(_) => named!("lock_tables"),
-        Statement::UnlockTables => named!("unlock_tables"),
-        Statement::LockInstance => named!("lock_instance"),
-        Statement::UnlockInstance => named!("unlock_instance"),
-        Statement::CreateDatabase { .. } => named!("create_db"),
-        Statement::AlterDatabase { .. } => named!("alter_db"),
-        Statement::DropDatabase { .. } => named!("drop_db"),
-        Statement::CreateTable(_) => named!("create_table"),
-        Statement::AlterTable(_) => named!("alter_table"),
-        Statement::DropTable { .. } => named!("drop_table"),
-        Statement::CreateView(_) => named!("create_view"),
-        Statement::DropView { .. } => named!("drop_view"),
-        Statement::TruncateTable(_) => named!("truncate"),
-        Statement::RenameTable(_) => named!("rename_table"),
-        Statement::CreateIndex { .. } => named!("create_index"),
-        Statement::DropIndex { .. } => named!("drop_index"),
-        Statement::Histogram { .. } => named!("analyze"),
-        Statement::TableMaintenance { kind, .. } => match kind {
-            MaintenanceKind::Analyze => named!("analyze"),
-            MaintenanceKind::Optimize => named!("optimize"),
-            MaintenanceKind::Check => named!("check"),
-            MaintenanceKind::Repair => named!("repair"),
-        },
-        Statement::ChecksumTable { .. } => named!("checksum"),
-        Statement::CreateUser { .. } => named!("create_user"),
-        Statement::AlterUser { .. } => named!("alter_user"),
-        Statement::DropUser { .. } => named!("drop_user"),
-        Statement::RenameUser(_) => named!("rename_user"),
-        Statement::SetPassword { .. } => named!("set_password"),
-        Statement::Grant(_) => named!("grant"),
-        Statement::Revoke(revoke) if revoke.level.is_none() => named!("revoke_all"),
-        Statement::Revoke(_) => named!("revoke"),
-        Statement::CreateRole { .. } => named!("create_role"),
-        Statement::DropRole { .. } => named!("drop_role"),
-        Statement::CreateRoutine(create) => match create.kind {
-            ProgramKind::Function => named!("create_function"),
-            _ => named!("create_procedure"),
-        },
-        Statement::AlterRoutine(alter) => match alter.kind {
-            ProgramKind::Function => named!("alter_function"),
-            _ => named!("alter_procedure"),
-        },
-        Statement::CreateTrigger(_) => named!("create_trigger"),
-        Statement::CreateEvent(_) => named!("create_event"),
-        Statement::AlterEvent(_) => named!("alter_event"),
-        Statement::Call(_) => named!("call_procedure"),
-        Statement::Signal(_) => named!("signal"),
-        Statement::Resignal(_) => named!("resignal"),
-        Statement::GetDiagnostics(_) => named!("get_diagnostics"),
-        Statement::DropProgram { kind, .. } => match kind {
-            ProgramKind::Procedure => named!("drop_procedure"),
-            ProgramKind::Function => named!("drop_function"),
-            ProgramKind::Trigger => named!("drop_trigger"),
-            ProgramKind::Event => named!("drop_event"),
-        },
-        Statement::GrantRoles(_) => named!("grant_roles"),
-        Statement::RevokeRoles(_) => named!("revoke_roles"),
-        Statement::SetRole(_) => named!("set_role"),
-        Statement::SetDefaultRole { .. } => named!("alter_user_default_role"),
-        Statement::HandlerOpen { .. } => named!("ha_open"),
-        Statement::HandlerRead(_) => named!("ha_read"),
-        Statement::HandlerClose(_) => named!("ha_close"),
-        Statement::Unsupported(_) => OTHER,
+/// The counter of each kind of statement.
+static OF_KINDS: [usize; STATEMENT_KINDS.len()] = {
+    let mut of = [0; STATEMENT_KINDS.len()];
+    let mut kind = 0;
+    while kind < STATEMENT_KINDS.len() {
+        of[kind] = position(STATEMENT_KINDS[kind].counter);
+        kind += 1;
     }
-}
+    of
+};
 
-fn of_show(what: &ShowKind) -> usize {
-    match what {
-        ShowKind::Databases => named!("show_databases"),
-        ShowKind::Tables { .. } => named!("show_tables"),
-        ShowKind::TableStatus { .. } => named!("show_table_status"),
-        ShowKind::Columns { .. } => named!("show_fields"),
-        ShowKind::Index { .. } => named!("show_keys"),
-        ShowKind::CreateTable(_) | ShowKind::CreateView(_) => named!("show_create_table"),
-        ShowKind::CreateDatabase { .. } => named!("show_create_db"),
-        ShowKind::CreateUser(_) => named!("show_create_user"),
-        ShowKind::Variables { .. } => named!("show_variables"),
-        ShowKind::Status { .. } => named!("show_status"),
-        ShowKind::ProcessList { .. } => named!("show_processlist"),
-        ShowKind::Warnings { .. } | ShowKind::CountWarnings => named!("show_warnings"),
-        ShowKind::Errors { .. } | ShowKind::CountErrors => named!("show_errors"),
-        ShowKind::Engines => named!("show_storage_engines"),
-        ShowKind::EngineStatus { .. } => named!("show_engine_status"),
-        ShowKind::Charset => named!("show_charsets"),
-        ShowKind::Collation => named!("show_collations"),
-        ShowKind::Grants { .. } => named!("show_grants"),
-        ShowKind::Privileges => named!("show_privileges"),
-        ShowKind::Plugins => named!("show_plugins"),
-        ShowKind::OpenTables { .. } => named!("show_open_tables"),
-        ShowKind::Triggers { .. } => named!("show_triggers"),
-        ShowKind::Events { .. } => named!("show_events"),
-        ShowKind::ProcedureStatus => named!("show_procedure_status"),
-        ShowKind::FunctionStatus => named!("show_function_status"),
-        ShowKind::MasterStatus => named!("show_binary_log_status"),
-        ShowKind::BinaryLogs => named!("show_binlogs"),
-        ShowKind::ReplicaStatus { .. } => named!("show_replica_status"),
-        ShowKind::Replicas => named!("show_replicas"),
-        ShowKind::BinlogEvents => named!("show_binlog_events"),
-        ShowKind::RelaylogEvents { .. } => named!("show_relaylog_events"),
-        ShowKind::CreateProgram { kind, .. } => match kind {
-            ProgramKind::Procedure => named!("show_create_proc"),
-            ProgramKind::Function => named!("show_create_func"),
-            ProgramKind::Trigger => named!("show_create_trigger"),
-            ProgramKind::Event => named!("show_create_event"),
-        },
-        ShowKind::Profiles => named!("show_profiles"),
-        ShowKind::Profile { .. } => named!("show_profile"),
+/// The counter of a statement; of EXPLAIN that of what is explained.
+pub fn of(statement: &Statement) -> usize {
+    match statement {
+        Statement::Explain(explain) => of(&explain.statement),
+        other => OF_KINDS[other.kind() as usize],
     }
 }
 

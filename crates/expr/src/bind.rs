@@ -46,6 +46,12 @@ pub trait Hooks {
         Err(SqlError::not_supported("a subquery in this place"))
     }
 
+    /// A call of a stored function, by the name of its schema, if one is written, and its own; `None`: there is no such function.
+    fn routine(&mut self, schema: Option<&str>, name: &str, args: Vec<Expr>) -> Result<Option<Expr>> {
+        let _ = (schema, name, args);
+        Ok(None)
+    }
+
     /// Which digits a bound expression goes on with, that of averages below it: see [`digits`](crate::digits).
     fn settle(&mut self, e: &mut Expr, asked: Asked) {
         let _ = (e, asked);
@@ -533,7 +539,9 @@ impl<'a> Binder<'a> {
             if call.over.is_none() && !call.star && is_function(&name) {
                 return call_function(&name, self.bind_all(&call.args, scope, hooks)?, self.ctx);
             }
-            return Err(SqlError::not_supported(format!("stored function {name}")));
+            let args = self.bind_all(&call.args, scope, hooks)?;
+            let found = hooks.routine(Some(schema), &call.name, args)?;
+            return found.ok_or_else(|| SqlError::not_supported(format!("stored function {name}")));
         }
         if call.over.is_some() {
             return hooks.window(call, scope, self);
@@ -574,16 +582,14 @@ impl<'a> Binder<'a> {
                 let (what, text) = (self.bind(what, scope, hooks)?, self.bind(text, scope, hooks)?);
                 call_function(name, vec![text, what], self.ctx)
             }
-            (name, args) => {
-                let called = call_function(name, self.bind_all(args, scope, hooks)?, self.ctx);
-                called.map_err(|error| match self.session.database() {
-                    // What is no native function could only be a stored one of the current database.
-                    Some(schema) if error.code == er::SP_DOES_NOT_EXIST => {
-                        SqlError::unknown_function(&format!("{schema}.{name}"))
-                    }
-                    _ => error,
-                })
+            (name, args) if !is_function(name) && self.session.database().is_some() => {
+                let args = self.bind_all(args, scope, hooks)?;
+                // What is no native function could only be a stored one of the current database.
+                let schema = self.session.database().unwrap_or_default();
+                let unknown = || SqlError::unknown_function(&format!("{schema}.{name}"));
+                hooks.routine(None, name, args)?.ok_or_else(unknown)
             }
+            (name, args) => call_function(name, self.bind_all(args, scope, hooks)?, self.ctx),
         }
     }
 }

@@ -189,6 +189,12 @@ pub trait Subqueries {
     /// Calls `f` for each row until it returns false.
     fn for_each(&self, id: usize, ctx: &EvalCtx, f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()>;
 
+    /// Calls a stored function of the statement.
+    fn call(&self, id: usize, arguments: Vec<Value>) -> Result<Value> {
+        let _ = (id, arguments);
+        Err(SqlError::not_supported("a stored function in this place"))
+    }
+
     /// Whether the columns of some row equal the values of the operands (`None`: UNKNOWN), where that can be looked up. Outer `None`:
     /// the rows must be compared one by one.
     fn contains(

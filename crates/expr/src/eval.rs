@@ -78,6 +78,10 @@ impl Expr {
             Node::DateAdd { unit, negate, args } => interval::date_add(args, *unit, *negate, &self.ty, ctx),
             Node::Extract(unit, e) => interval::extract(*unit, e, ctx),
             Node::Call(def, args) => (def.eval)(args, &self.ty, ctx),
+            Node::Routine(routine) => {
+                let args = routine.args.iter().map(|arg| Ok(arg.eval(ctx)?.into_owned()));
+                ctx.env.subqueries.call(routine.id, args.collect::<Result<_>>()?)
+            }
             Node::Subquery {
                 id,
                 kind: SubqueryKind::Scalar | SubqueryKind::Condition,

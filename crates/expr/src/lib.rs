@@ -79,7 +79,7 @@ pub use infer::{check_comparable, cmp_kind};
 pub use json::{check_document_type, document};
 pub use like::LikePattern;
 pub use node::{
-    ArithOp, BitOp, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, SubqueryKind, VarScope,
+    ArithOp, BitOp, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, Routine, SubqueryKind, VarScope,
 };
 pub use parameter::{ParamKind, ParamPlace, Parameters, Params, Role};
 pub use scope::{AllowedColumns, DefaultOf, OUTER, Scope, ScopeAlias, ScopeColumn, ScopeTable, names_equal};

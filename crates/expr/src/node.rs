@@ -18,6 +18,17 @@ pub struct Expr {
     pub name: Option<Arc<str>>,
 }
 
+/// A call of a stored function.
+#[derive(Clone, Debug)]
+pub struct Routine {
+    /// The number that the statement knows it by.
+    pub id: usize,
+    /// As texts show it: quoted, with its database.
+    pub name: Box<str>,
+    /// One for each parameter.
+    pub args: Vec<Expr>,
+}
+
 /// An operation on bound operands. The kind of comparison or arithmetic was decided when it was built.
 #[derive(Clone, Debug)]
 pub enum Node {
@@ -37,6 +48,8 @@ pub enum Node {
     Chain(Vec<Expr>),
     /// In a step of a [`Node::Chain`]: the value of the step before.
     Previous,
+    /// `db.f(…)`: runs statements, so that its value is never the same by itself.
+    Routine(Box<Routine>),
     /// `- e`
     Neg(Box<Expr>),
     /// `a + b`, `a DIV b` and so on, in the given arithmetic.
@@ -407,6 +420,7 @@ macro_rules! operands {
             Node::And(list) | Node::Or(list) | Node::Call(_, list) | Node::Chain(list) => {
                 list.$iter().collect()
             }
+            Node::Routine(routine) => routine.args.$iter().collect(),
             Node::In { value, list, .. } => std::iter::once(&$($mut)? **value)
                 .chain(list.$iter().map(|(_, e)| e))
                 .collect(),
@@ -574,6 +588,7 @@ impl Expr {
             | Node::UserVar(_)
             | Node::AssignVar(..)
             | Node::SystemVar(..)
+            | Node::Routine(_)
             | Node::Subquery { .. } => false,
             Node::Previous => before,
             Node::Chain(steps) => {

@@ -158,6 +158,8 @@ pub struct Params<'a> {
     pub derives: bool,
     /// The plan is to serve any values: these lend their types alone.
     pub typical: bool,
+    /// The statement is a program's, whose variables of these types are its parameters.
+    pub locals: &'a [SqlType],
 }
 
 impl Params<'_> {

@@ -193,6 +193,10 @@ impl Printer<'_> {
                 )
             }
             Node::Extract(unit, inner) => format!("extract({} from {})", unit_name(*unit), of(inner)),
+            Node::Routine(routine) => {
+                let args: Vec<String> = routine.args.iter().map(of).collect();
+                format!("{}({})", routine.name, args.join(","))
+            }
             Node::Subquery { id, kind, operands } => {
                 let query = (self.subquery)(*id);
                 let operands: Vec<String> = operands.iter().map(|(_, e)| of(e)).collect();

@@ -55,6 +55,7 @@ enum Properties<'e> {
     DateAdd(IntervalUnit, bool),
     Extract(IntervalUnit),
     Call(&'static str, usize),
+    Routine(usize),
     Subquery(usize, SubqueryKind, Vec<CmpKind>),
 }
 
@@ -182,6 +183,7 @@ impl<'e> Properties<'e> {
             Node::Extract(unit, _) => Properties::Extract(*unit),
             // Functions without a line in the table share names: their address tells them apart.
             Node::Call(function, _) => Properties::Call(function.name, std::ptr::from_ref(*function).addr()),
+            Node::Routine(routine) => Properties::Routine(routine.id),
             Node::Subquery { id, kind, operands } => Properties::Subquery(*id, *kind, kinds(operands)),
         }
     }

@@ -60,6 +60,8 @@ pub struct Results<'a, const BINARY: bool> {
     at: usize,
     /// A value did not fit its column's type.
     misfit: bool,
+    /// Another result of the command follows the one at hand.
+    more: bool,
     /// How much may be collected before it should be sent.
     portion_len: usize,
     /// The result is to wait behind a cursor, and nothing of it has been sent.
@@ -86,6 +88,7 @@ impl<'a, const BINARY: bool> Results<'a, BINARY> {
             channel,
             at: 0,
             misfit: false,
+            more: false,
             portion_len: PORTION_LEN,
             collecting: None,
             cursor: None,
@@ -228,6 +231,10 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
 
     fn texts_in(&mut self, charset: Option<Charset>) {
         self.channel.texts = charset;
+    }
+
+    fn more_follows(&mut self, more: bool) -> bool {
+        std::mem::replace(&mut self.more, more)
     }
 
     #[inline]
@@ -443,13 +450,26 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
             self.channel.out.take_since(collecting.definitions_end);
             status |= status::CURSOR_EXISTS;
         }
+        if self.more {
+            status |= status::MORE_RESULTS_EXISTS;
+        }
         let (out, capabilities) = (&mut self.channel.out, self.channel.capabilities);
         reply::put_end_with(out, capabilities, warnings, status, changes);
         Ok(())
     }
 
     fn ok(&mut self, info: &OkInfo) -> Result<()> {
-        reply::put_ok(&mut self.channel.out, info);
+        let out = &mut self.channel.out;
+        match self.more {
+            false => reply::put_ok(out, info),
+            true => reply::put_ok(
+                out,
+                &OkInfo {
+                    status: info.status | status::MORE_RESULTS_EXISTS,
+                    ..info.clone()
+                },
+            ),
+        }
         Ok(())
     }
 }

@@ -59,6 +59,13 @@ pub trait ResultSink {
         let _ = charset;
     }
 
+    /// Says whether each result from now on is followed by another of the same command: the sink adds
+    /// [`status::MORE_RESULTS_EXISTS`] to their status then. Returns what was said before, which is false at first.
+    fn more_follows(&mut self, more: bool) -> bool {
+        let _ = more;
+        false
+    }
+
     /// Begins a row; as many values as there are columns follow, in their order.
     fn begin_row(&mut self);
     /// NULL.

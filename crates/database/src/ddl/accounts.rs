@@ -18,26 +18,6 @@ use crate::parse::ast::{
 };
 use std::sync::Arc;
 
-/// Whether [`execute`] runs the statement.
-pub fn is_account_statement(statement: &Statement) -> bool {
-    use Statement::*;
-    matches!(
-        statement,
-        CreateUser { .. }
-            | AlterUser { .. }
-            | DropUser { .. }
-            | RenameUser(_)
-            | SetPassword { .. }
-            | Grant(_)
-            | Revoke(_)
-            | CreateRole { .. }
-            | DropRole { .. }
-            | GrantRoles(_)
-            | RevokeRoles(_)
-            | SetDefaultRole { .. }
-    )
-}
-
 /// Runs a statement on accounts, while no other changes accounts.
 pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
     if state.database.accounts.are_open() {

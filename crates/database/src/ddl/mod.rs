@@ -38,32 +38,7 @@ use crate::parse::ast::{HistogramChange, MaintenanceKind, ObjectName, Statement}
 use crate::parse::parse_expression;
 use std::sync::Arc;
 
-/// Whether a statement is one of this module's.
-pub fn is_ddl(statement: &Statement) -> bool {
-    use Statement::*;
-    matches!(
-        statement,
-        CreateDatabase { .. }
-            | AlterDatabase { .. }
-            | DropDatabase { .. }
-            | CreateTable(_)
-            | AlterTable(_)
-            | DropTable { .. }
-            | CreateView(_)
-            | DropView { .. }
-            | CreateRoutine(_)
-            | AlterRoutine(_)
-            | DropProgram { .. }
-            | TruncateTable(_)
-            | RenameTable(_)
-            | CreateIndex { .. }
-            | DropIndex { .. }
-            | TableMaintenance { .. }
-            | Histogram { .. }
-    )
-}
-
-/// Carries out a statement for which [`is_ddl`] holds, but for [`maintain`] and CREATE VIEW, whose query is to be planned: [`view`].
+/// Carries out a statement of [`Class::Definitions`], but for [`maintain`] and CREATE VIEW, whose query is to be planned: [`view`].
 pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
     let run = DdlContext::new(state);
     match statement {

@@ -29,15 +29,6 @@ pub fn is_of_temporary(state: &SessionState, statement: &Statement) -> bool {
     }
 }
 
-/// Whether a statement says TEMPORARY: it commits nothing.
-pub fn commits_nothing(statement: &Statement) -> bool {
-    match statement {
-        Statement::CreateTable(create) => create.temporary,
-        Statement::DropTable { temporary, .. } => *temporary,
-        _ => false,
-    }
-}
-
 /// Drops the engine's tables that have lost their names. One that cannot be dropped is left to the next start.
 pub fn free_dropped(state: &SessionState) {
     for table in state.temporary.take_dropped() {

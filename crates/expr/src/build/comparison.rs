@@ -440,7 +440,8 @@ pub(super) fn has_other_source(e: &Expr) -> bool {
     e.walk(&mut |e| {
         found |= match &e.node {
             Node::Call(def, _) => def.volatility != Volatility::Pure,
-            Node::UserVar(_) | Node::AssignVar(..) | Node::SystemVar(..) | Node::Subquery { .. } => true,
+            Node::UserVar(_) | Node::AssignVar(..) | Node::SystemVar(..) => true,
+            Node::Routine(_) | Node::Subquery { .. } => true,
             _ => false,
         }
     });

@@ -61,7 +61,7 @@ fn is_fixed(e: &Expr) -> bool {
     e.walk(&mut |e| {
         fixed &= match &e.node {
             Node::Call(def, _) => def.volatility != Volatility::Volatile,
-            Node::AssignVar(..) | Node::UserVar(_) | Node::Subquery { .. } => false,
+            Node::AssignVar(..) | Node::UserVar(_) | Node::Routine(_) | Node::Subquery { .. } => false,
             _ => true,
         }
     });

@@ -9,7 +9,7 @@
 //! - [`select`]: a query block, and the set operations; [`recursion`]: WITH RECURSIVE; [`groups`]: GROUP BY, [`rollup`]: with totals; [`window`]: window functions; [`tail`]:
 //!   distinctness, order, limit.
 //! - [`output`]: where rows go, [`outfile`]: into a file; [`spill`]: where they wait, past what may be in memory.
-//! - [`handler`]: HANDLER … READ; [`statement`]: whole statements; [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
+//! - [`handler`]: HANDLER … READ; [`statement`]: whole statements; [`nested`]: statements inside them; [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
 
 mod change;
 mod counting;
@@ -17,6 +17,7 @@ mod groups;
 mod handler;
 mod hash_join;
 mod json_table;
+pub mod nested;
 mod outfile;
 pub mod output;
 mod past;
@@ -32,12 +33,13 @@ mod tail;
 mod window;
 
 pub use output::{Collect, Output, SinkOutput};
-pub use statement::{Outcome, run};
+pub use statement::{Outcome, Receiver, run};
 
 use crate::context::{Counter, SessionState};
 use crate::error::{Result, SqlError};
 use crate::expr::{Env, EvalCtx, Expr, Row, Subqueries};
 use crate::plan::explain::measured::{Measured, Stage, meter};
+use crate::plan::program::StoredFunction;
 use crate::plan::trace::Tracer;
 use crate::plan::trace::run::Part;
 use crate::plan::{QueryPlan, TableScan};
@@ -48,6 +50,7 @@ use spill::{KeptRows, KeyedRows, Room, Shares, Sorter, copied};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 use tidemark_engine::{Isolation, LockWait, Read, Transaction};
 
 /// What becomes of the scan that delivered a row.
@@ -85,6 +88,10 @@ pub struct Exec<'a, 't> {
     pub session: &'a SessionState,
     pub txn: &'a RefCell<&'t mut Transaction>,
     queries: &'a [QueryPlan],
+    /// The stored functions that it calls.
+    routines: &'a [Arc<dyn StoredFunction>],
+    /// What the rows are for that it reads without a locking clause.
+    purpose: Purpose,
     results: RefCell<HashMap<usize, Rc<KeptRows<'a>>>>,
     sets: RefCell<HashMap<usize, Rc<ValueSet<'a>>>>,
     hashes: RefCell<HashMap<*const TableScan, Rc<KeyedRows<'a>>>>,
@@ -149,6 +156,8 @@ impl<'a, 't> Exec<'a, 't> {
             session,
             txn,
             queries,
+            routines: &[],
+            purpose,
             results: RefCell::default(),
             sets: RefCell::default(),
             hashes: RefCell::default(),
@@ -290,6 +299,10 @@ impl<'a, 't> Exec<'a, 't> {
 }
 
 impl Subqueries for Exec<'_, '_> {
+    fn call(&self, id: usize, arguments: Vec<Value>) -> Result<Value> {
+        self.call_function(id, arguments)
+    }
+
     fn row(&self, id: usize, ctx: &EvalCtx) -> Result<Option<Vec<Value>>> {
         if self.keeps(id) {
             let rows = self.subquery_rows(id, ctx.env)?;

@@ -14,6 +14,7 @@ use crate::plan::change::hooks::counted::Begun;
 use crate::plan::explain::measured::Measured;
 use crate::plan::explain::{self, Explanation, explain};
 use crate::plan::file_form::FileForm;
+use crate::plan::program::ValueUse;
 use crate::plan::statement::{Body, HIDDEN_VARIABLE, StatementPlan};
 use crate::plan::trace::{Finished, Tracer};
 use crate::plan::{Destination, QueryPlan};
@@ -35,40 +36,63 @@ pub enum Outcome {
     },
 }
 
+/// What takes the result of a plan.
+pub enum Receiver<'o> {
+    /// The client, or what stands for it.
+    Sink(&'o mut dyn ResultSink),
+    /// The program that the query is a unit of: the types of the columns and a row, until it wants no more.
+    Rows(&'o mut dyn FnMut(&[SqlType], &[Value]) -> Result<bool>),
+    /// The program that the expression is a unit of, which was planned as DO.
+    Value { used: ValueUse, value: &'o mut Value },
+}
+
+impl Receiver<'_> {
+    /// Returns the sink. Error 1235 where a program takes rows or a value, and the statement has none.
+    fn sink(&mut self) -> Result<&mut dyn ResultSink> {
+        match self {
+            Receiver::Sink(out) => Ok(&mut **out),
+            Receiver::Rows(_) | Receiver::Value { .. } => {
+                Err(SqlError::not_supported("this statement in place of a query"))
+            }
+        }
+    }
+}
+
 /// Runs a plan. It neither commits nor rolls back: after an error the session undoes the statement. It sends columns and
-/// rows, but neither the end of the result nor an OK.
+/// rows, but neither the end of the result nor an OK. `around`: what the rows are for that the statement outside reads, for one inside it.
 pub fn run(
     plan: &StatementPlan,
-    state: &SessionState,
-    txn: &mut Transaction,
+    (state, txn): (&SessionState, &mut Transaction),
     params: &[Value],
-    out: &mut dyn ResultSink,
+    out: &mut Receiver,
+    around: Option<Purpose>,
 ) -> Result<Outcome> {
     #[cfg(debug_assertions)]
     if let Some(counted) = Begun::new(txn) {
-        let done = run_plan(plan, state, txn, params, out);
+        let done = run_plan(plan, (state, txn), params, out, around);
         return counted.check(txn).and(done);
     }
-    run_plan(plan, state, txn, params, out)
+    run_plan(plan, (state, txn), params, out, around)
 }
 
 fn run_plan(
     plan: &StatementPlan,
-    state: &SessionState,
-    txn: &mut Transaction,
+    (state, txn): (&SessionState, &mut Transaction),
     params: &[Value],
-    out: &mut dyn ResultSink,
+    out: &mut Receiver,
+    around: Option<Purpose>,
 ) -> Result<Outcome> {
     let settings = &state.settings.trace;
     let begun = match settings.enabled {
         true => state.traces.borrow_mut().resume(settings),
         false => None,
     };
+    let around = around.unwrap_or_else(|| purpose(plan));
     let Some((has_steps, room)) = begun else {
-        return run_traced(plan, state, txn, params, out, None);
+        return run_traced(plan, (state, txn), params, out, around, None);
     };
     let trace = Tracer::resumed(*settings, room, has_steps);
-    let done = run_traced(plan, state, txn, params, out, Some(&trace));
+    let done = run_traced(plan, (state, txn), params, out, around, Some(&trace));
     let Finished { text, missing, .. } = trace.finish();
     state.traces.borrow_mut().go_on(&text, missing);
     done
@@ -77,10 +101,10 @@ fn run_plan(
 /// The same, told to the statement's optimizer trace, if it has one.
 fn run_traced(
     plan: &StatementPlan,
-    state: &SessionState,
-    txn: &mut Transaction,
+    (state, txn): (&SessionState, &mut Transaction),
     params: &[Value],
-    out: &mut dyn ResultSink,
+    out: &mut Receiver,
+    purpose: Purpose,
     trace: Option<&Tracer>,
 ) -> Result<Outcome> {
     tidemark_engine::failpoint::reach("execute");
@@ -91,11 +115,19 @@ fn run_traced(
     }
     let txn = RefCell::new(txn);
     let measured = matches!(plan.body, Body::Analyze { .. }).then(Measured::new);
-    let mut exec = Exec::new(state, &txn, &plan.queries, purpose(plan));
+    let mut exec = Exec::new(state, &txn, &plan.queries, purpose);
+    exec.routines = &plan.routines;
     exec.measured = measured.as_ref();
     exec.trace = trace;
     let mut env = state.env(&exec, params);
-    env.writes = plan.writes();
+    env.writes = plan.writes()
+        || matches!(
+            out,
+            Receiver::Value {
+                used: ValueUse::Assigned,
+                ..
+            }
+        );
     env.strict &= !plan.ignores();
     for date in &plan.dates {
         date.check(&env.ctx())?;
@@ -108,7 +140,7 @@ fn run_traced(
     };
     match &plan.body {
         Body::Query(query) => select(plan, query, &exec, &env, out),
-        Body::Insert(plan) => Ok(changed(state, change::insert::run(plan, run, out)?)),
+        Body::Insert(plan) => Ok(changed(state, change::insert::run(plan, run, out.sink()?)?)),
         Body::Update(plan) => Ok(changed(state, change::update::run(plan, run)?)),
         Body::Delete(plan) => Ok(changed(state, change::delete::run(plan, run)?)),
         Body::Joined(plan) => {
@@ -117,10 +149,15 @@ fn run_traced(
         }
         Body::Setup(plan) => Ok(changed(state, change::setup::run(plan, &exec, run)?)),
         Body::Handler(read) => {
+            let out = out.sink()?;
             out.columns(plan.columns().unwrap_or(&[]))?;
             Ok(Outcome::Rows(handler::run(read, &exec, &env, out)?))
         }
         Body::Do(list) => {
+            if let (Receiver::Value { value, .. }, [expr]) = (out, list.as_slice()) {
+                **value = expr.eval(&env.ctx())?.into_owned();
+                return Ok(Outcome::Rows(0));
+            }
             for expr in list {
                 expr.eval(&env.ctx())?;
             }
@@ -132,7 +169,7 @@ fn run_traced(
                 info: String::new(),
             })
         }
-        Body::Explain(rows) => explained(plan, rows, state, out),
+        Body::Explain(rows) => explained(plan, rows, state, out.sink()?),
         Body::Analyze { body, form, into } => {
             let scope = QueryScope {
                 env: &env,
@@ -142,7 +179,7 @@ fn run_traced(
                 exec.query(query, scope, &mut Collect::new(|_: &[Value]| Ok(true)))?;
             }
             let rows = explain(body, &plan.queries, *form, measured.as_ref()).into_variable(into.clone());
-            explained(plan, &rows, state, out)
+            explained(plan, &rows, state, out.sink()?)
         }
     }
 }
@@ -197,7 +234,7 @@ fn run_in_past(
     at: Moment,
     state: &SessionState,
     params: &[Value],
-    (out, trace): (&mut dyn ResultSink, Option<&Tracer>),
+    (out, trace): (&mut Receiver, Option<&Tracer>),
 ) -> Result<Outcome> {
     let mut past = state.database.engine().transaction();
     past.begin(Isolation::RepeatableRead, true);
@@ -205,6 +242,7 @@ fn run_in_past(
         past.see_past(at)?;
         let txn = RefCell::new(&mut past);
         let mut exec = Exec::new(state, &txn, &plan.queries, Purpose::Result);
+        exec.routines = &plan.routines;
         exec.trace = trace;
         let env = state.env(&exec, params);
         select(plan, query, &exec, &env, out)
@@ -218,7 +256,7 @@ fn select(
     query: &QueryPlan,
     exec: &Exec,
     env: &Env,
-    out: &mut dyn ResultSink,
+    out: &mut Receiver,
 ) -> Result<Outcome> {
     let scope = QueryScope { env, outer: None };
     let session = exec.session;
@@ -227,8 +265,22 @@ fn select(
         Destination::Variables(names) => return into_variables(query, names, exec, scope),
         Destination::File(form) => return into_file(query, form, exec, scope),
     }
-    out.columns(plan.columns().unwrap_or(&[]))?;
     let types: Vec<SqlType> = query.columns.iter().map(|c| c.ty.clone()).collect();
+    let out = match out {
+        Receiver::Sink(out) => &mut **out,
+        Receiver::Rows(each) => {
+            let mut handed = 0;
+            let mut collect = Collect::new(|row: &[Value]| {
+                handed += 1;
+                each(&types, row)
+            });
+            let found = exec.query(query, scope, &mut collect)?;
+            session.found_rows.set(found);
+            return Ok(Outcome::Rows(handed));
+        }
+        Receiver::Value { .. } => return Err(SqlError::not_supported("a query as an expression")),
+    };
+    out.columns(plan.columns().unwrap_or(&[]))?;
     let mut output = SinkOutput::new(out, types, session);
     let found = exec.query(query, scope, &mut output)?;
     let sent = output.rows;

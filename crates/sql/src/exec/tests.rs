@@ -3,8 +3,9 @@
 use crate::context::{ConnectInfo, Database, OkInfo, Options, ResultSink};
 use crate::ddl;
 use crate::error::Result;
-use crate::exec::{self, Outcome};
+use crate::exec::{self, Outcome, Receiver};
 use crate::parse;
+use crate::parse::ast::Class;
 use crate::plan::statement::{Body, StatementPlan};
 use crate::plan::{self, HashJoin, QueryBody, QueryPlan, Side};
 use crate::session::Session;
@@ -135,7 +136,7 @@ impl World {
     fn try_run(&mut self, sql: &str, params: &[Value]) -> Result<String> {
         let state = self.session.state();
         let parsed = parse::parse(sql.as_bytes(), 0, SqlMode::DEFAULT)?;
-        if ddl::is_ddl(&parsed.statement) {
+        if parsed.statement.facts().class == Class::Definitions {
             ddl::execute(state, &parsed.statement)?;
             return Ok(String::new());
         }
@@ -149,7 +150,13 @@ impl World {
         }
         let mut out = Text::default();
         self.txn.begin(Isolation::RepeatableRead, false);
-        let outcome = exec::run(&plan, state, &mut self.txn, params, &mut out);
+        let outcome = exec::run(
+            &plan,
+            (state, &mut self.txn),
+            params,
+            &mut Receiver::Sink(&mut out),
+            None,
+        );
         match outcome {
             Ok(outcome) => {
                 self.txn.commit()?;

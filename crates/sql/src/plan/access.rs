@@ -488,7 +488,7 @@ impl AccessPath {
                 let mut found = false;
                 value
                     .expr
-                    .walk(&mut |e| found |= matches!(e.node, Node::Subquery { .. }));
+                    .walk(&mut |e| found |= matches!(e.node, Node::Subquery { .. } | Node::Routine(_)));
                 found
             })
     }

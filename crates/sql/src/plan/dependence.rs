@@ -369,7 +369,7 @@ fn is_steady(e: &Expr) -> bool {
     e.walk(&mut |e| {
         steady &= match &e.node {
             Node::Call(def, _) => def.volatility != Volatility::Volatile,
-            Node::UserVar(_) | Node::AssignVar(..) => false,
+            Node::UserVar(_) | Node::AssignVar(..) | Node::Routine(_) => false,
             _ => true,
         }
     });

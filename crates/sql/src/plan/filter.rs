@@ -17,7 +17,8 @@ pub(in crate::plan) fn is_steady(e: &Expr) -> bool {
     e.walk(&mut |e| {
         steady &= match &e.node {
             Node::Call(function, _) => function.volatility != Volatility::Volatile,
-            Node::UserVar(_) | Node::AssignVar(..) | Node::SystemVar(..) | Node::Subquery { .. } => false,
+            Node::UserVar(_) | Node::AssignVar(..) | Node::SystemVar(..) => false,
+            Node::Routine(_) | Node::Subquery { .. } => false,
             _ => true,
         }
     });

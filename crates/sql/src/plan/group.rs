@@ -163,6 +163,10 @@ impl Hooks for BlockHooks<'_, '_> {
         out
     }
 
+    fn routine(&mut self, schema: Option<&str>, name: &str, args: Vec<Expr>) -> Result<Option<Expr>> {
+        self.planner.call_routine(schema, name, args)
+    }
+
     fn settle(&mut self, e: &mut Expr, asked: Asked) {
         self.planner.settle_digits(e, asked);
     }

@@ -227,7 +227,8 @@ impl Request<'_> {
             known &= match &e.node {
                 Node::Column(slot) => (self.known)(*slot),
                 Node::Subquery { id, .. } => (self.fixed_query)(*id),
-                Node::AssignVar(..) => false,
+                // It may run statements, and bounds are worked out while the table is being read.
+                Node::AssignVar(..) | Node::Routine(_) => false,
                 Node::Call(f, _) => f.volatility != crate::expr::Volatility::Volatile,
                 _ => true,
             }

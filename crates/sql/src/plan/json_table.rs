@@ -91,7 +91,7 @@ impl JsonTablePlan {
             varies |= match &e.node {
                 Node::Column(slot) => *slot < AGGREGATE,
                 Node::Call(function, _) => function.volatility == Volatility::Volatile,
-                Node::UserVar(_) | Node::AssignVar(..) | Node::Subquery { .. } => true,
+                Node::UserVar(_) | Node::AssignVar(..) | Node::Routine(_) | Node::Subquery { .. } => true,
                 _ => false,
             }
         });

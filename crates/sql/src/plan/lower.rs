@@ -407,7 +407,8 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Marks the queries whose result may change while the statement runs, since they, or subqueries in them, use user variables.
+/// Marks the queries whose result may change while the statement runs, since they, or subqueries in them, use user variables or call stored
+/// functions.
 fn mark_changing(queries: &mut [QueryPlan]) {
     loop {
         let mut found = None;
@@ -419,7 +420,7 @@ fn mark_changing(queries: &mut [QueryPlan]) {
             let mut uses = false;
             let mut look = |e: &Expr| {
                 uses |= match e.node {
-                    Node::UserVar(_) | Node::AssignVar(..) => true,
+                    Node::UserVar(_) | Node::AssignVar(..) | Node::Routine(_) => true,
                     Node::Subquery { id, .. } => queries[id].reads_changes,
                     _ => false,
                 }

@@ -16,7 +16,8 @@
 //!   - [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
 //! - [`change`]: INSERT, UPDATE and DELETE; [`handler`]: HANDLER … READ; [`past`]: AS OF; [`file_form`]: how rows stand in files.
-//! - [`statement`]: whole statements ([`guards`]: for which tables and values), as the session has them run; [`trace`]: what was considered for them; [`dice`]: plans at random.
+//! - [`statement`]: whole statements ([`guards`]: for which tables and values), as the session has them run; [`ready`], [`kept`]: those that are kept
+//!   for the next time; [`program`]: what stored programs and plans need of each other; [`trace`]: what was considered for them; [`dice`]: plans at random.
 //! - [`explain`]: a plan for people to read.
 //!
 //! A plan holds no session's state and no values of parameters: it is used until a definition changes.
@@ -52,6 +53,7 @@ mod join;
 mod join_clause;
 mod join_trace;
 pub mod json_table;
+pub mod kept;
 mod locking;
 mod logical;
 mod lower;
@@ -60,7 +62,9 @@ pub mod order;
 mod outer_aggregate;
 pub mod past;
 mod prices;
+pub mod program;
 mod query;
+pub mod ready;
 mod rewrite;
 pub mod rollup;
 mod sampled;
@@ -77,7 +81,9 @@ pub mod window;
 mod zero_dates;
 
 pub use guards::Fit;
-pub use statement::{StatementPlan, plan};
+pub use statement::StatementPlan;
+#[cfg(test)]
+pub use statement::plan;
 
 use crate::accounts::Rights;
 use crate::context::SessionState;
@@ -95,6 +101,7 @@ use file_form::FileForm;
 use generated::GeneratedColumns;
 use json_table::JsonTablePlan;
 use logical::Query;
+use program::StoredFunction;
 use rollup::RollupPlan;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -385,6 +392,8 @@ pub struct Planner<'a> {
     /// What has been worked out of those.
     estimates: RefCell<Estimates>,
     pub uses: Vec<TableUse>,
+    /// The stored functions that are called, by the numbers that expressions know them by.
+    pub routines: Vec<Arc<dyn StoredFunction>>,
     pub common: Vec<Arc<ast::CommonTable>>,
     /// Recursive tables being planned, which their own queries may name.
     working: Vec<common::Working>,
@@ -447,6 +456,7 @@ impl<'a> Planner<'a> {
             lowered: Vec::new(),
             estimates: RefCell::default(),
             uses: Vec::new(),
+            routines: Vec::new(),
             common: Vec::new(),
             working: Vec::new(),
             planned_common: Vec::new(),

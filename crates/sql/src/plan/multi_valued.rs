@@ -106,7 +106,7 @@ fn is_constant(e: &Expr) -> bool {
     let mut constant = true;
     e.walk(&mut |e| {
         constant &= match &e.node {
-            Node::Column(_) | Node::Subquery { .. } | Node::AssignVar(..) => false,
+            Node::Column(_) | Node::Subquery { .. } | Node::Routine(_) | Node::AssignVar(..) => false,
             Node::Call(function, _) => function.volatility != Volatility::Volatile,
             _ => true,
         }

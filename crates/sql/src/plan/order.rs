@@ -173,7 +173,7 @@ pub(super) fn gives_order(path: &AccessPath, request: &Request, wish: &OrderWish
             e.walk(&mut |e| {
                 own &= match &e.node {
                     Node::Column(slot) => *slot >= OUTER || columns.contains(slot),
-                    Node::Subquery { .. } => false,
+                    Node::Subquery { .. } | Node::Routine(_) => false,
                     _ => true,
                 }
             });

@@ -211,7 +211,7 @@ fn is_known_now(value: &Expr) -> bool {
     let mut known = true;
     value.walk(&mut |e| {
         known &= match &e.node {
-            Node::Column(_) | Node::Subquery { .. } | Node::AssignVar(..) => false,
+            Node::Column(_) | Node::Subquery { .. } | Node::Routine(_) | Node::AssignVar(..) => false,
             Node::Call(function, _) => function.volatility != Volatility::Volatile,
             _ => true,
         }

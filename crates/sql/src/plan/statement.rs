@@ -13,6 +13,7 @@ use super::guards::{Fit, Guards};
 use super::handler::HandlerPlan;
 use super::logical::Query;
 use super::past::AsOf;
+use super::program::StoredFunction;
 use super::trace::{Finished, Tracer};
 use super::view::Contexts;
 use super::{Destination, Planner, QueryPlan};
@@ -62,12 +63,17 @@ pub struct StatementPlan {
     pub body: Body,
     /// Its subqueries and derived tables, by the numbers that expressions know them by.
     pub queries: Vec<QueryPlan>,
+    /// The stored functions that it calls, by the numbers that expressions know them by.
+    pub routines: Vec<Arc<dyn StoredFunction>>,
+    calls_programs: bool,
     uses: Vec<TableUse>,
     columns: Option<Vec<ColumnMeta>>,
     /// The kinds of the parameters' values.
     signature: Vec<std::mem::Discriminant<Value>>,
     /// User variables lent their types, or it is good for these values alone.
     one_shot: bool,
+    /// It is a program's, whose variables are its parameters: they keep their types.
+    has_locals: bool,
     depends_on_literals: bool,
     is_unsafe: bool,
     deprecated: Vec<SqlError>,
@@ -109,7 +115,7 @@ pub(super) fn plan_with(
         true => Parameters::deriving(),
         false => Parameters::known(params.places),
     };
-    let is_typical = params.typical;
+    let (is_typical, has_locals) = (params.typical, !params.locals.is_empty());
     let params = params.values;
     let known = Some(params).filter(|_| !is_typical);
     let mut env = state.env(&NoSubqueries, known.unwrap_or_default());
@@ -156,6 +162,7 @@ pub(super) fn plan_with(
     let mut uses = planner.uses;
     // A table that is used in two ways is locked in the stronger way first.
     uses.sort_by_key(|used| std::cmp::Reverse(used.mode));
+    let calls_programs = !planner.routines.is_empty() || reads_by_programs(&body);
     // It shows them.
     let explains = matches!(body, Body::Explain(_) | Body::Analyze { .. });
     let is_unsafe = ctx.is_unsafe.get() || contexts.are_unsafe() || goes_by_order(&body);
@@ -164,10 +171,13 @@ pub(super) fn plan_with(
         is_typical,
         body,
         queries,
+        calls_programs,
+        routines: planner.routines,
         uses,
         columns,
         signature: params.iter().map(std::mem::discriminant).collect(),
         one_shot: false,
+        has_locals,
         depends_on_literals: ctx.depends_on_literals.get() || contexts.depend_on_literals() || explains,
         is_unsafe,
         deprecated: ctx.deprecated.take(),
@@ -177,6 +187,16 @@ pub(super) fn plan_with(
     };
     planned.one_shot = planned.uses_variables() || ctx.depends_on_values.get();
     Ok(Box::new(planned))
+}
+
+/// Whether the query that INSERT reads from calls stored functions.
+fn reads_by_programs(body: &Body) -> bool {
+    match body {
+        Body::Insert(plan) => {
+            matches!(&plan.source, InsertSource::Query(source) if !source.routines.is_empty())
+        }
+        _ => false,
+    }
 }
 
 /// Whether the order in which rows are found decides what is changed.
@@ -552,12 +572,32 @@ impl StatementPlan {
 
     /// Whether the plan serves these parameters, which may be of other types than those it was made with.
     pub fn fits(&self, params: &[Value]) -> bool {
-        !self.one_shot
-            && self.signature.len() == params.len()
-            && params
-                .iter()
-                .zip(&self.signature)
-                .all(|(value, kind)| value.is_null() || std::mem::discriminant(value) == *kind)
+        !self.one_shot && self.signature.len() == params.len() && (self.has_locals || self.has_kinds(params))
+    }
+
+    fn has_kinds(&self, params: &[Value]) -> bool {
+        let mut kinds = params.iter().zip(&self.signature);
+        kinds.all(|(value, kind)| value.is_null() || std::mem::discriminant(value) == *kind)
+    }
+
+    /// Whether it calls stored functions: statements run inside it, which may change rows.
+    #[inline]
+    pub fn calls_programs(&self) -> bool {
+        self.calls_programs
+    }
+
+    /// The one expression of DO, as which an expression of a program is planned.
+    pub fn value(&self) -> Option<&Expr> {
+        match &self.body {
+            Body::Do(list) => list.first().filter(|_| list.len() == 1),
+            _ => None,
+        }
+    }
+
+    /// [`value`](Self::value), if it needs nothing but parameters: no query, no function of the user's, no constant date to be checked.
+    pub fn plain_value(&self) -> Option<&Expr> {
+        let is_plain = self.queries.is_empty() && self.dates.is_empty() && !self.calls_programs();
+        self.value().filter(|_| is_plain)
     }
 
     /// Whether it is still right for its tables, and right for these values.

@@ -60,7 +60,7 @@ impl Planner<'_> {
             &mut |e| match &e.node {
                 Node::Column(slot) if *slot >= OUTER => add(*slot - OUTER),
                 Node::Call(function, _) => repeatable &= function.volatility != Volatility::Volatile,
-                Node::AssignVar(..) => repeatable = false,
+                Node::AssignVar(..) | Node::Routine(_) => repeatable = false,
                 Node::Subquery { id, .. } => {
                     let inner = &self.queries[*id];
                     inner.outer.iter().filter_map(further).for_each(&mut add);
@@ -93,9 +93,11 @@ fn add_own(slot: usize, out: &mut Vec<usize>) {
     }
 }
 
+/// Whether an expression runs statements, by a subquery or a stored function: it needs the transaction, and is not evaluated while a page is
+/// latched.
 pub fn has_subquery(e: &Expr) -> bool {
     let mut found = false;
-    e.walk(&mut |e| found |= matches!(e.node, Node::Subquery { .. }));
+    e.walk(&mut |e| found |= matches!(e.node, Node::Subquery { .. } | Node::Routine(_)));
     found
 }
 

@@ -10,7 +10,7 @@ use crate::context::{Answer, Discard, Done, SessionState};
 use crate::ddl::create_filled::{NewTable, Unnamed};
 use crate::ddl::temporary;
 use crate::error::{Result, SqlError, er};
-use crate::exec::{self, Outcome};
+use crate::exec::{self, Outcome, Receiver};
 use crate::parse::ast::{CreateTable, Query};
 use crate::plan::StatementPlan;
 use crate::plan::change::filling::{Selected, filling, selected};
@@ -181,7 +181,13 @@ fn run_unseen(
     params: &[Value],
 ) -> Result<Outcome> {
     let found_rows = state.found_rows.get();
-    let outcome = exec::run(plan, state, txn, params, &mut Discard);
+    let outcome = exec::run(
+        plan,
+        (state, txn),
+        params,
+        &mut Receiver::Sink(&mut Discard),
+        None,
+    );
     state.found_rows.set(found_rows);
     outcome
 }

@@ -8,7 +8,8 @@ use crate::context::{Answer, Done, ResultSink, SessionState, command, status};
 use crate::ddl::server_tables;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
-use crate::parse::ast::{Expr, MaintenanceKind, QueryBody, SelectItem, ShowKind, Statement};
+use crate::exec::Receiver;
+use crate::parse::ast::{Class, MaintenanceKind, Statement, StatementKind};
 use crate::statements::stages::Stage;
 use crate::types::Value;
 
@@ -18,14 +19,13 @@ impl Session {
         &mut self,
         statement: &Statement,
         params: &[Value],
-        more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
         self.measure.kind.set(Some(command::of(statement)));
-        if !keeps_diagnostics(statement) {
+        if !statement.facts().keeps_diagnostics {
             self.clear_diagnostics();
         }
-        self.carry_out(statement, params, more, out)
+        self.carry_out(statement, params, out)
     }
 
     /// Runs a parsed statement; what was wrong with the one before is forgotten by now, if it is to be.
@@ -33,7 +33,6 @@ impl Session {
         &mut self,
         statement: &Statement,
         params: &[Value],
-        more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
         if let Statement::ExplainConnection { into: true, .. } = statement {
@@ -43,22 +42,22 @@ impl Session {
             ));
         }
         if let Statement::ExplainConnection { id, format, .. } = statement {
-            return self.explain_connection(*id, *format, more, out);
+            return self.explain_connection(*id, *format, out);
         }
         let is_of_dump = server_tables::is_of_dump(&self.state, statement);
         if matches!(statement, Statement::HandlerRead(_)) {
             self.refuse_handler_under_locks()?;
         }
-        if is_planned(statement) && !is_of_dump {
+        if statement.is_planned() && !is_of_dump {
             return self.in_own_schema(statement, |session| {
                 session
-                    .plan_and_run(statement, params.into(), more, out)
+                    .plan_and_run(statement, params.into(), &mut Receiver::Sink(out))
                     .map(drop)
             });
         }
         if let Statement::Execute { name, using } = statement {
             self.state.process.counters.add_command(command::of(statement));
-            return self.execute_text(name, using, more, out);
+            return self.execute_text(name, using, out);
         }
         let changes_password = matches!(
             statement,
@@ -80,26 +79,29 @@ impl Session {
             }
             false => self.answer(statement, params)?,
         };
-        if changes_state(statement) {
+        if statement.facts().changes_state {
             self.state.note_state();
         }
         let dropped = match statement {
             Statement::DropDatabase { .. } => status::DB_DROPPED,
             _ => 0,
         };
-        let status = self.status_with(more) | dropped;
+        let status = self.status() | dropped;
         match answer {
             Answer::Ok(done) => {
                 self.state.row_count.set(done.affected_rows as i64);
+                if self.is_in_program() {
+                    return Ok(());
+                }
                 out.ok(&ok_info(&self.state, &done, status))
             }
             Answer::Rows(rows) => {
                 self.state.row_count.set(-1);
                 self.state.sent.set(rows.rows.len() as u64);
-                if counts_rows(statement) {
+                if statement.facts().counts_rows {
                     self.state.found_rows.set(rows.rows.len() as u64);
                 }
-                let warnings = match is_about_warnings(statement) {
+                let warnings = match statement.facts().keeps_diagnostics {
                     true => 0,
                     false => self.state.warnings.count(),
                 };
@@ -110,6 +112,14 @@ impl Session {
 
     /// Everything that is not planned.
     fn answer(&mut self, statement: &Statement, params: &[Value]) -> Result<Answer> {
+        match statement.facts().class {
+            Class::Definitions => self.change_definitions(statement, params),
+            Class::Accounts => self.change_accounts(statement),
+            Class::Planned | Class::Other => self.carry_out_directly(statement, params),
+        }
+    }
+
+    fn change_definitions(&mut self, statement: &Statement, params: &[Value]) -> Result<Answer> {
         if crate::ddl::temporary::is_of_temporary(&self.state, statement) {
             return self.change_temporary(statement, params);
         }
@@ -123,50 +133,53 @@ impl Session {
             self.record();
             return Ok(answer);
         }
-        if crate::ddl::is_ddl(statement) {
-            self.before_implicit_commit(statement)?;
-            if let Statement::Histogram {
-                tables,
-                columns,
-                change,
-            } = statement
-            {
-                let may = |table: &TableDef| self.check_locked_maintenance(MaintenanceKind::Analyze, table);
-                return self.with_definitions(|state| {
-                    crate::ddl::change_histograms(state, tables, columns, change, &may)
-                });
-            }
-            if let Statement::TableMaintenance { kind, tables } = statement {
-                let may = |table: &TableDef| self.check_locked_maintenance(*kind, table);
-                let maintain = |state: &SessionState| crate::ddl::maintain(state, *kind, tables, &may);
-                let is_temporary = |name| self.state.temporary_table(name).is_some();
-                return match tables.iter().all(is_temporary) {
-                    true => maintain(&self.state),
-                    false => self.with_definitions(maintain),
-                };
-            }
-            self.check_locked_definitions(statement)?;
-            let answer = self.with_definitions(|state| {
-                let answer = match statement {
-                    Statement::CreateView(create) => views::create(state, create)?,
-                    _ => crate::ddl::execute(state, statement)?,
-                };
-                views::refresh(state, statement);
-                Ok(answer)
-            })?;
-            self.after_ddl(statement);
-            self.record();
-            return Ok(answer);
+        self.before_implicit_commit(statement)?;
+        if let Statement::Histogram {
+            tables,
+            columns,
+            change,
+        } = statement
+        {
+            let may = |table: &TableDef| self.check_locked_maintenance(MaintenanceKind::Analyze, table);
+            return self.with_definitions(|state| {
+                crate::ddl::change_histograms(state, tables, columns, change, &may)
+            });
         }
-        if crate::ddl::accounts::is_account_statement(statement) {
-            self.before_implicit_commit(statement)?;
-            let answer = self.with_definitions(|state| crate::ddl::accounts::execute(state, statement))?;
-            self.record();
-            let info = &mut self.state.info;
-            // Its password may be a new one now.
-            info.password_expired &= self.state.database.is_password_expired(&info.account);
-            return Ok(answer);
+        if let Statement::TableMaintenance { kind, tables } = statement {
+            let may = |table: &TableDef| self.check_locked_maintenance(*kind, table);
+            let maintain = |state: &SessionState| crate::ddl::maintain(state, *kind, tables, &may);
+            let is_temporary = |name| self.state.temporary_table(name).is_some();
+            return match tables.iter().all(is_temporary) {
+                true => maintain(&self.state),
+                false => self.with_definitions(maintain),
+            };
         }
+        self.check_locked_definitions(statement)?;
+        let answer = self.with_definitions(|state| {
+            let answer = match statement {
+                Statement::CreateView(create) => views::create(state, create)?,
+                _ => crate::ddl::execute(state, statement)?,
+            };
+            views::refresh(state, statement);
+            Ok(answer)
+        })?;
+        self.after_ddl(statement);
+        self.record();
+        Ok(answer)
+    }
+
+    fn change_accounts(&mut self, statement: &Statement) -> Result<Answer> {
+        self.before_implicit_commit(statement)?;
+        let answer = self.with_definitions(|state| crate::ddl::accounts::execute(state, statement))?;
+        self.record();
+        let info = &mut self.state.info;
+        // Its password may be a new one now.
+        info.password_expired &= self.state.database.is_password_expired(&info.account);
+        Ok(answer)
+    }
+
+    /// What the session does itself, each kind in its own way.
+    fn carry_out_directly(&mut self, statement: &Statement, params: &[Value]) -> Result<Answer> {
         match statement {
             Statement::ChecksumTable { tables, quick } => self.checksum(tables, *quick),
             Statement::Begin(options) => self.begin(options),
@@ -219,14 +232,56 @@ impl Session {
             Statement::Signal(_) => Err(SqlError::not_supported("SIGNAL")),
             Statement::Resignal(_) => Err(SqlError::not_supported("RESIGNAL")),
             Statement::GetDiagnostics(_) => Err(SqlError::not_supported("GET DIAGNOSTICS")),
-            _ => Err(SqlError::not_supported("this statement")),
+            // Those of the other classes, and those that were carried out before.
+            Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::LoadData(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Do(_)
+            | Statement::Explain(_)
+            | Statement::ExplainConnection { .. }
+            | Statement::Execute { .. }
+            | Statement::HandlerRead(_)
+            | Statement::CreateDatabase { .. }
+            | Statement::AlterDatabase { .. }
+            | Statement::DropDatabase { .. }
+            | Statement::CreateTable(_)
+            | Statement::AlterTable(_)
+            | Statement::DropTable { .. }
+            | Statement::CreateView(_)
+            | Statement::DropView { .. }
+            | Statement::TruncateTable(_)
+            | Statement::RenameTable(_)
+            | Statement::CreateIndex { .. }
+            | Statement::DropIndex { .. }
+            | Statement::TableMaintenance { .. }
+            | Statement::Histogram { .. }
+            | Statement::CreateUser { .. }
+            | Statement::AlterUser { .. }
+            | Statement::DropUser { .. }
+            | Statement::RenameUser(_)
+            | Statement::SetPassword { .. }
+            | Statement::Grant(_)
+            | Statement::Revoke(_)
+            | Statement::CreateRole { .. }
+            | Statement::DropRole { .. }
+            | Statement::CreateRoutine(_)
+            | Statement::AlterRoutine(_)
+            | Statement::DropProgram { .. }
+            | Statement::GrantRoles(_)
+            | Statement::RevokeRoles(_)
+            | Statement::SetDefaultRole { .. } => Err(SqlError::not_supported("this statement")),
         }
     }
 
     pub(super) fn before_implicit_commit(&mut self, statement: &Statement) -> Result<()> {
         self.commit_open()?;
         self.forget_characteristics();
-        let only_reads = matches!(statement, Statement::TableMaintenance { kind, .. } if *kind != MaintenanceKind::Optimize);
+        let only_reads = matches!(
+            statement.kind(),
+            StatementKind::Analyze | StatementKind::Check | StatementKind::Repair
+        );
         if self.state.settings.read_only && !only_reads {
             return Err(SqlError::read_only_transaction());
         }
@@ -259,91 +314,5 @@ impl Session {
             self.forget_meters();
             self.plans.clear();
         }
-    }
-}
-
-/// Whether a statement that succeeded has changed something that is the session's alone. SET, USE and ALTER TABLE
-/// say so themselves.
-fn changes_state(statement: &Statement) -> bool {
-    match statement {
-        Statement::Prepare { .. } | Statement::Deallocate(_) => true,
-        Statement::CreateTable(create) => create.temporary,
-        Statement::DropTable { temporary, .. } => *temporary,
-        _ => false,
-    }
-}
-
-pub(super) fn is_planned(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::Query(_)
-            | Statement::Insert(_)
-            | Statement::LoadData(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-            | Statement::Do(_)
-            | Statement::Explain(_)
-            | Statement::HandlerRead(_)
-    )
-}
-
-/// Whether a statement shows the warnings of the one before, and has none itself.
-fn is_about_warnings(statement: &Statement) -> bool {
-    let Statement::Show(show) = statement else {
-        return false;
-    };
-    matches!(
-        show.what,
-        ShowKind::Warnings { .. } | ShowKind::Errors { .. } | ShowKind::CountWarnings | ShowKind::CountErrors
-    )
-}
-
-/// Whether FOUND_ROWS() counts the rows of a statement that is not planned: in MySQL those that are queries of INFORMATION_SCHEMA, not those
-/// that the server writes by itself.
-fn counts_rows(statement: &Statement) -> bool {
-    let show = match statement {
-        Statement::Show(show) => show,
-        other => return matches!(other, Statement::Describe { .. }),
-    };
-    !matches!(
-        show.what,
-        ShowKind::Warnings { .. }
-            | ShowKind::Errors { .. }
-            | ShowKind::ProcessList { .. }
-            | ShowKind::EngineStatus { .. }
-            | ShowKind::Privileges
-            | ShowKind::MasterStatus
-            | ShowKind::BinaryLogs
-            | ShowKind::ReplicaStatus { .. }
-            | ShowKind::Replicas
-            | ShowKind::RelaylogEvents { .. }
-            | ShowKind::Profiles
-            | ShowKind::Grants { .. }
-            | ShowKind::CreateTable(_)
-            | ShowKind::CreateView(_)
-            | ShowKind::CreateDatabase { .. }
-            | ShowKind::CreateUser(_)
-            | ShowKind::CreateProgram { .. }
-    )
-}
-
-/// SHOW WARNINGS and its like look at the diagnostics of the statement before.
-pub(super) fn keeps_diagnostics(statement: &Statement) -> bool {
-    match statement {
-        Statement::Show(show) => matches!(
-            show.what,
-            ShowKind::Warnings { .. } | ShowKind::Errors { .. } | ShowKind::CountWarnings | ShowKind::CountErrors
-        ),
-        Statement::Query(query) => match &query.body {
-            QueryBody::Select(select) if select.from.is_empty() => select.items.iter().any(|item| {
-                matches!(
-                    item,
-                    SelectItem::Expr { expr: Expr::SysVar { name, .. }, .. }
-                        if name.eq_ignore_ascii_case("warning_count") || name.eq_ignore_ascii_case("error_count")
-                )
-            }),
-            _ => false,
-        },
-        _ => false,
     }
 }

@@ -9,6 +9,7 @@ use crate::accounts::Privileges;
 use crate::context::{Done, ResultSink, ok_info};
 use crate::ddl::accounts::access_denied;
 use crate::error::{Result, SqlError, er};
+use crate::exec::Receiver;
 use crate::expr::Params;
 use crate::parse::ast::{Explain, ExplainFormat, Statement};
 use crate::parse::parse_shape;
@@ -24,11 +25,10 @@ impl Session {
         &mut self,
         id: u64,
         format: Option<ExplainFormat>,
-        more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
         let Some((text, schema)) = self.running_in(id)? else {
-            let status = self.status_with(more);
+            let status = self.status();
             return out.ok(&ok_info(&self.state, &Done::default(), status));
         };
         let settings = &self.state.settings;
@@ -59,7 +59,7 @@ impl Session {
             statement: parsed.statement,
         }));
         let own = std::mem::replace(&mut self.state.schema, schema);
-        let explained = self.plan_and_run(&explain, Params::default(), more, out);
+        let explained = self.plan_and_run(&explain, Params::default(), &mut Receiver::Sink(out));
         self.state.schema = own;
         explained.map(drop)
     }

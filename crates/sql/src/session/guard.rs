@@ -5,7 +5,7 @@ use super::Session;
 use crate::context::SessionState;
 use crate::ddl::temporary::is_of_temporary;
 use crate::error::{Result, SqlError, er};
-use crate::parse::ast::{MaintenanceKind, Statement};
+use crate::parse::ast::{Class, Statement, StatementKind};
 
 /// What a statement does that could be refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,10 @@ impl Session {
             counts: account.limits.queries > 0 || account.limits.updates > 0,
         };
         let changes = matches!(effect, Effect::Changes | Effect::ChangesTemporary);
-        self.seat.statement(&account, changes)?;
+        // Statements of a program are counted with the one that calls it.
+        if !self.is_in_program() {
+            self.seat.statement(&account, changes)?;
+        }
         match effect {
             Effect::Nothing | Effect::ChangesTemporary => Ok(()),
             Effect::Locks | Effect::Changes => self.state.refuse_read_only(),
@@ -71,17 +74,14 @@ impl Session {
 
 /// What a statement that is not planned does.
 pub(super) fn effect_of(state: &SessionState, statement: &Statement) -> Effect {
-    match statement {
-        statement if is_of_temporary(state, statement) => Effect::ChangesTemporary,
-        Statement::TableMaintenance {
-            kind: MaintenanceKind::Check,
-            ..
-        } => Effect::Nothing,
-        Statement::LockTables(tables) if tables.iter().any(|lock| lock.write) => Effect::Locks,
-        Statement::Begin(options) if options.read_only == Some(false) => Effect::Locks,
-        other if crate::ddl::is_ddl(other) || crate::ddl::accounts::is_account_statement(other) => {
-            Effect::Changes
-        }
-        _ => Effect::Nothing,
+    match statement.facts().class {
+        Class::Definitions if is_of_temporary(state, statement) => Effect::ChangesTemporary,
+        Class::Definitions if statement.kind() == StatementKind::Check => Effect::Nothing,
+        Class::Definitions | Class::Accounts => Effect::Changes,
+        Class::Planned | Class::Other => match statement {
+            Statement::LockTables(tables) if tables.iter().any(|lock| lock.write) => Effect::Locks,
+            Statement::Begin(options) if options.read_only == Some(false) => Effect::Locks,
+            _ => Effect::Nothing,
+        },
     }
 }

@@ -17,6 +17,7 @@ use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::mdl::{Block, Mode, ObjectKey, TableLock};
 use crate::parse::ast::{LockTable, MaintenanceKind, ObjectName, Statement};
+use crate::plan::StatementPlan;
 use std::sync::Arc;
 use tidemark_engine::{LockMode, LockWait};
 
@@ -269,6 +270,20 @@ impl Session {
         }
         self.unlock_tables();
         Ok(())
+    }
+
+    /// Whether the session may use the tables of a plan, which nearly always has locked none.
+    #[inline]
+    pub(super) fn check_locked_uses(&self, plan: &StatementPlan) -> Result<()> {
+        let Locked { tables, everything } = &self.transaction.locked;
+        if tables.is_none() && !everything {
+            return Ok(());
+        }
+        let mut uses = plan.uses().iter();
+        uses.try_for_each(|used| match used.table.is_virtual() || used.table.temporary {
+            true => Ok(()),
+            false => self.check_locked_tables(used),
+        })
     }
 
     /// Under LOCK TABLES only the locked tables may be used, by the names they were locked under. Errors 1099 and 1100,

@@ -9,7 +9,7 @@
 //! - [`transaction`]: how statements are put into transactions.
 //! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES. [`views`]: CREATE VIEW. [`create_filled`]: CREATE TABLE …
 //!   SELECT. [`temporary`]: temporary tables. [`handler`]: HANDLER. [`explain_connection`]: EXPLAIN of what another session
-//!   runs, [`explain_schema`] in another database.
+//!   runs, [`explain_schema`] in another database. [`nested`]: statements of programs.
 //!
 //! What statements see of the session while they run is `context`, far below; nothing below knows the session.
 
@@ -29,6 +29,7 @@ mod hinted;
 mod kept;
 mod locked;
 mod measure;
+mod nested;
 mod plan_cache;
 mod prepared;
 mod restricted;
@@ -88,6 +89,8 @@ pub struct Session {
     released: bool,
     /// KILL of its own connection.
     killed_itself: bool,
+    /// How many programs run that statements of this client have called, one inside the other.
+    programs: u32,
 }
 
 impl Session {
@@ -132,6 +135,7 @@ impl Session {
             guard: guard::Guard::default(),
             released: false,
             killed_itself: false,
+            programs: 0,
         };
         if let Some(schema) = schema.filter(|schema| !schema.is_empty()) {
             session.use_database(&schema)?;
@@ -335,6 +339,9 @@ impl Session {
             Arc::clone(&state.locks),
         );
         fresh.info.collation = collation;
+        fresh.planned_for.set(state.planned_for.get());
+        fresh.programs = std::mem::take(&mut state.programs);
+        fresh.planning_changes();
         *state = fresh;
         state.begin_roles();
         // Plans were made under the variables of before, and allowed to the account of before.

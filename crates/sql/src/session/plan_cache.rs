@@ -6,9 +6,9 @@
 //! the current database and on what types depend on, so that the session forgets them all when one of these changes; that
 //! definitions and privileges are still what they were is checked at each run ([`ReadyPlan`]).
 
-use super::kept::Kept;
-use super::run::ReadyPlan;
 use crate::parse::shape::Shape;
+use crate::plan::kept::Kept;
+use crate::plan::ready::ReadyPlan;
 use crate::types::Value;
 use std::collections::{HashMap, HashSet};
 

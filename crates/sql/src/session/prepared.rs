@@ -3,18 +3,18 @@
 //! The syntax tree is kept, and with it the plan, which is made anew when a definition or the kinds of the parameters
 //! have changed.
 
-use super::dispatch::is_planned;
-use super::kept::Kept;
 use super::measure::About;
-use super::run::ReadyPlan;
 use super::{Prepared, Session};
 use crate::context::{Answer, Counter, Database, Process, ResultSink, SessionState, command};
 use crate::dictionary::TableDef;
 use crate::error::memory::{Reservation, check_memory, reserve_memory};
 use crate::error::{Result, SqlError, er};
+use crate::exec::Receiver;
 use crate::expr::{NoSubqueries, ParamPlace, Params, SessionInfo};
 use crate::parse::ast::{PrepareSource, Statement, StatementHints};
 use crate::parse::{expect_single, parse_shape, trim};
+use crate::plan::kept::Kept;
+use crate::plan::ready::ReadyPlan;
 use crate::statements::Meter;
 use crate::statements::prepared::Instance;
 use crate::types::{Collation, ColumnMeta, Value};
@@ -157,28 +157,20 @@ impl Session {
         let parsed = parse_shape(sql, 0, mode, self.state.settings.default_week_format, &[])?;
         expect_single(sql, parsed.next, mode)?;
         self.measure.kind.set(Some(command::of(&parsed.statement)));
-        match parsed.statement {
-            Statement::Empty
-            | Statement::Prepare { .. }
-            | Statement::Execute { .. }
-            | Statement::Deallocate(_)
-            | Statement::LoadData(_)
-            | Statement::HandlerOpen { .. }
-            | Statement::HandlerRead(_)
-            | Statement::HandlerClose(_) => {
-                return Err(SqlError::new(
-                    er::UNSUPPORTED_PS,
-                    "This command is not supported in the prepared statement protocol yet",
-                ));
-            }
-            Statement::Kill { .. } if parsed.param_count > 0 => {
-                return Err(SqlError::new(
-                    er::DYNAMIC_PARAMETERS_IN_DML_ONLY,
-                    "Dynamic parameters can only be used in DML statements.",
-                ));
-            }
-            Statement::Unsupported(what) => return Err(SqlError::not_supported(what)),
-            _ => {}
+        if let Statement::Unsupported(what) = parsed.statement {
+            return Err(SqlError::not_supported(what));
+        }
+        if !parsed.statement.facts().prepared {
+            return Err(SqlError::new(
+                er::UNSUPPORTED_PS,
+                "This command is not supported in the prepared statement protocol yet",
+            ));
+        }
+        if matches!(parsed.statement, Statement::Kill { .. }) && parsed.param_count > 0 {
+            return Err(SqlError::new(
+                er::DYNAMIC_PARAMETERS_IN_DML_ONLY,
+                "Dynamic parameters can only be used in DML statements.",
+            ));
         }
         hold(sql.len() as u64)?;
         let counted = Counted::new(&self.state.database)?;
@@ -243,7 +235,7 @@ impl Session {
     /// Parses, and plans what is planned, so that errors are found now.
     fn prepare_new(&mut self, sql: &[u8]) -> Result<PreparedStatement> {
         let mut prepared = self.parse_one(sql)?;
-        if !is_planned(&prepared.statement) {
+        if !prepared.statement.is_planned() {
             return Ok(prepared);
         }
         if self.state.settings.trace.enabled {
@@ -296,7 +288,7 @@ impl Session {
         }
         self.measure_statement();
         self.state.process.counters.add_command(command::STMT_EXECUTE);
-        let result = self.execute_prepared(&mut prepared, params, false, out);
+        let result = self.execute_prepared(&mut prepared, params, out);
         let PreparedStatement { about, meter, .. } = &mut *prepared;
         self.tell_prepared((id, about), meter, result.as_ref().err());
         self.statements.binary.insert(id, prepared);
@@ -308,7 +300,6 @@ impl Session {
         &mut self,
         prepared: &mut PreparedStatement,
         params: &[Value],
-        more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
         self.begin_question();
@@ -319,8 +310,8 @@ impl Session {
             self.derive_again(prepared);
         }
         match prepared.parameters.convert(params) {
-            false => self.run_prepared(prepared, params, (more, false), out),
-            true => self.run_converted(prepared, params, more, out),
+            false => self.run_prepared(prepared, params, false, out),
+            true => self.run_converted(prepared, params, out),
         }
     }
 
@@ -330,14 +321,13 @@ impl Session {
         &mut self,
         prepared: &mut PreparedStatement,
         params: &[Value],
-        more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
         self.clear_diagnostics();
         let converted = self
             .converted(prepared, params)
             .inspect_err(|error| self.note_error(error))?;
-        self.run_prepared(prepared, &converted, (more, true), out)
+        self.run_prepared(prepared, &converted, true, out)
     }
 
     /// Runs it with these values. `warned`: the diagnostics are this execution's already.
@@ -346,7 +336,7 @@ impl Session {
         &mut self,
         prepared: &mut PreparedStatement,
         params: &[Value],
-        (more, warned): (bool, bool),
+        warned: bool,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
         let statement = Arc::clone(&prepared.statement);
@@ -363,28 +353,21 @@ impl Session {
             if !warned {
                 self.clear_diagnostics();
             }
-            self.with_hints(&hints, |session| match is_planned(&statement) && !more {
+            self.with_hints(&hints, |session| match statement.is_planned() {
                 true => session.in_own_schema(&statement, |session| {
-                    session.run_kept(&mut prepared.plans, &statement, given, out)
+                    session.run_kept(&mut prepared.plans, &statement, given, &mut Receiver::Sink(out))
                 }),
-                false => session.carry_out(&statement, params, more, out),
+                false => session.carry_out(&statement, params, out),
             })
-        } else if is_planned(&statement) && !more {
+        } else if statement.is_planned() {
             if !warned {
                 self.clear_diagnostics();
             }
             self.in_own_schema(&statement, |session| {
-                session.run_kept(&mut prepared.plans, &statement, given, out)
-            })
-        } else if is_planned(&statement) {
-            if !warned {
-                self.clear_diagnostics();
-            }
-            self.in_own_schema(&statement, |session| {
-                session.plan_and_run(&statement, given, more, out).map(drop)
+                session.run_kept(&mut prepared.plans, &statement, given, &mut Receiver::Sink(out))
             })
         } else {
-            self.run_statement(&statement, params, more, out)
+            self.run_statement(&statement, params, out)
         };
         if self.measure.is_reprepared.get()
             && let Some(instance) = &prepared.about.run
@@ -459,7 +442,6 @@ impl Session {
         &mut self,
         name: &str,
         using: &[String],
-        more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
         let key = name.to_lowercase();
@@ -473,7 +455,7 @@ impl Session {
         let about = prepared.about.clone();
         self.state.process.counters.add_command(command::STMT_EXECUTE);
         let params = self.values_of(using);
-        let result = params.and_then(|params| self.execute_prepared(&mut prepared, &params, more, out));
+        let result = params.and_then(|params| self.execute_prepared(&mut prepared, &params, out));
         self.statements.text.insert(key, prepared);
         self.measure.is_about(command::EXECUTE_SQL, about);
         result
@@ -510,14 +492,17 @@ impl Session {
     }
 
     fn begin_question(&mut self) {
-        self.state.count(Counter::Questions, 1);
-        self.state.note_statement();
-        self.state.begin_memory();
+        if !self.is_in_program() {
+            self.state.count(Counter::Questions, 1);
+            self.state.note_statement();
+            self.state.begin_memory();
+        }
         self.state.read_clock();
     }
 
     /// What plans depend on has changed.
     pub(super) fn forget_plans(&mut self) {
+        self.state.planning_changes();
         self.plans.clear();
         self.forget_meters();
         for prepared in self

@@ -3,70 +3,21 @@
 
 use super::Session;
 use super::guard::Effect;
-use super::kept::Kept;
-use crate::accounts::Privileges;
-use crate::context::{Alarm, Counter, OkInfo, ResultSink, RightsAt, SessionState, command, status};
-use crate::dictionary::{Dictionary, TableDef, is_open_table};
+use crate::context::{Alarm, Counter, OkInfo, SessionState, command, status};
 use crate::error::{Result, SqlError, er};
-use crate::exec::{self, Outcome};
+use crate::exec::{self, Outcome, Receiver};
 use crate::expr::Params;
-use crate::mdl::Mode;
 use crate::parse::ast::{LockClause, ObjectName, QueryBody, Statement, TableRef};
-use crate::plan::{Fit, StatementPlan, plan};
-use crate::statements::Meter;
+use crate::plan::Fit;
+use crate::plan::kept::Kept;
+use crate::plan::ready::ReadyPlan;
 use crate::statements::stages::Stage;
 use crate::types::Value;
-use std::sync::Arc;
 use std::time::Duration;
 use tidemark_engine::{RowCounts, failpoint};
 
 /// How often a statement is planned anew because a definition changed under it.
 const REPLANS_MAX: usize = 20;
-
-/// A plan and what it was made for.
-pub(super) struct ReadyPlan {
-    pub plan: Box<StatementPlan>,
-    /// The dictionary's epoch it was planned at, or found to be right at.
-    epoch: u64,
-    /// The version of the session's temporary tables that it was last held against.
-    pub temporary_at: u64,
-    /// As of when its privileges were checked.
-    allowed_at: RightsAt,
-    pub command: usize,
-    /// Where what it does is counted, once it has run by itself.
-    pub meter: Option<Meter>,
-    /// It was made for the parameters that it will run with first.
-    pub fresh: bool,
-}
-
-/// Whether the definitions of a plan's tables are those of some epoch, which becomes the present one if they are.
-#[inline]
-fn is_right(plan: &StatementPlan, epoch: &mut u64, dictionary: &Dictionary) -> bool {
-    *epoch == dictionary.epoch() || is_right_still(plan, epoch, dictionary)
-}
-
-/// [`is_right`] after some definition has changed.
-#[cold]
-fn is_right_still(plan: &StatementPlan, epoch: &mut u64, dictionary: &Dictionary) -> bool {
-    dictionary.still_right(epoch, stored_tables(plan))
-}
-
-fn stored_tables(plan: &StatementPlan) -> impl Iterator<Item = &Arc<TableDef>> {
-    let used = plan.uses().iter().map(|used| &used.table);
-    used.filter(|table| !table.temporary && !table.is_virtual())
-}
-
-impl ReadyPlan {
-    /// Returns the dictionary's epoch it was planned at, or found to be right at.
-    pub fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
-    /// Returns the tables whose definitions it depends on, and that are in the dictionary.
-    pub fn stored_tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
-        stored_tables(&self.plan)
-    }
-}
 
 /// Whether a plan could be run, or must be made anew.
 pub(super) enum Ran {
@@ -82,10 +33,9 @@ impl Session {
         &mut self,
         statement: &Statement,
         params: Params,
-        more: bool,
-        out: &mut dyn ResultSink,
+        out: &mut Receiver,
     ) -> Result<ReadyPlan> {
-        self.plan_until_run(statement, params, (more, true), out)
+        self.plan_until_run(statement, params, true, out)
     }
 
     /// The same of a statement that was planned before.
@@ -93,18 +43,17 @@ impl Session {
         &mut self,
         statement: &Statement,
         params: Params,
-        more: bool,
-        out: &mut dyn ResultSink,
+        out: &mut Receiver,
     ) -> Result<ReadyPlan> {
-        self.plan_until_run(statement, params, (more, false), out)
+        self.plan_until_run(statement, params, false, out)
     }
 
     fn plan_until_run(
         &mut self,
         statement: &Statement,
         params: Params,
-        (more, is_new): (bool, bool),
-        out: &mut dyn ResultSink,
+        is_new: bool,
+        out: &mut Receiver,
     ) -> Result<ReadyPlan> {
         for tries in 0..REPLANS_MAX {
             let mut ready = self
@@ -113,7 +62,7 @@ impl Session {
             if is_new && tries == 0 {
                 ready.plan.warn_of_deprecated(&self.state);
             }
-            if let Ran::Done = self.run_ready(&mut ready, params.values, more, out)? {
+            if let Ran::Done = self.run_ready(&mut ready, params.values, out)? {
                 return Ok(ready);
             }
         }
@@ -124,27 +73,15 @@ impl Session {
     }
 
     pub(super) fn ready(&self, statement: &Statement, params: Params) -> Result<ReadyPlan> {
-        let epoch = self.state.database.dictionary().epoch();
-        let temporary_at = self.state.temporary.version();
-        let allowed_at = self.state.rights_at();
-        let command = command::of(statement);
-        self.measure.kind.set(Some(command));
+        self.measure.kind.set(Some(command::of(statement)));
         failpoint::reach("plan");
         self.state.stage(Stage::Optimizing);
         // What is planned may be large, and its constant subqueries run.
         let alarm = matches!(statement, Statement::Query(_))
             .then(|| self.alarm())
             .flatten();
-        let planned = self.in_time(alarm, plan(statement, &self.state, params));
-        Ok(ReadyPlan {
-            plan: planned.map_err(|error| self.read_only_first(statement, error))?,
-            epoch,
-            temporary_at,
-            allowed_at,
-            command,
-            meter: None,
-            fresh: true,
-        })
+        let planned = self.in_time(alarm, ReadyPlan::new(statement, &self.state, params));
+        planned.map_err(|error| self.read_only_first(statement, error))
     }
 
     /// Runs a plan that is at hand, or one made from the statement if that no longer serves.
@@ -153,7 +90,7 @@ impl Session {
         kept: &mut Kept,
         statement: &Statement,
         mut params: Params,
-        out: &mut dyn ResultSink,
+        out: &mut Receiver,
     ) -> Result<()> {
         // What is traced is what is considered, so it is planned anew.
         if let Some(ready) = kept
@@ -161,9 +98,9 @@ impl Session {
             .as_mut()
             .filter(|_| !self.state.settings.trace.enabled)
         {
-            let mut ran = self.run_ready(ready, params.values, false, out)?;
+            let mut ran = self.run_ready(ready, params.values, out)?;
             if let Ran::OtherValues = ran {
-                ran = self.run_other((ready, &mut kept.others), params.values, false, out)?;
+                ran = self.run_other((ready, &mut kept.others), params.values, out)?;
             }
             match ran {
                 Ran::Done => return Ok(()),
@@ -177,7 +114,7 @@ impl Session {
         } else {
             kept.forget();
         }
-        kept.add(self.plan_and_run_again(statement, params, false, out)?);
+        kept.add(self.plan_and_run_again(statement, params, out)?);
         Ok(())
     }
 
@@ -196,33 +133,18 @@ impl Session {
         &mut self,
         ready: &mut ReadyPlan,
         params: &[Value],
-        more: bool,
-        out: &mut dyn ResultSink,
+        out: &mut Receiver,
     ) -> Result<Ran> {
-        let database = &self.state.database;
-        // A plan that has never run was made for these parameters.
-        let is_fresh = std::mem::take(&mut ready.fresh);
-        let fits = is_fresh || ready.plan.fits(params);
-        let right = is_right(&ready.plan, &mut ready.epoch, database.dictionary());
-        if !right || !fits || !self.means_the_same(ready) {
+        match ready.serves(&self.state, params) {
+            Fit::Fits => {}
+            Fit::Outgrown => return Ok(Ran::Stale),
+            Fit::OtherValues => return Ok(Ran::OtherValues),
+        }
+        self.require_fresh_password()?;
+        if !ready.is_allowed(&self.state) {
             return Ok(Ran::Stale);
         }
-        if !is_fresh {
-            match ready.plan.fit(&self.state, params) {
-                Fit::Fits => {}
-                Fit::Outgrown => return Ok(Ran::Stale),
-                Fit::OtherValues => return Ok(Ran::OtherValues),
-            }
-        }
         let plan = &*ready.plan;
-        self.require_fresh_password()?;
-        let rights_now = self.state.rights_at();
-        if ready.allowed_at != rights_now {
-            if !self.is_allowed(plan) {
-                return Ok(Ran::Stale);
-            }
-            ready.allowed_at = rights_now;
-        }
         self.admit(match (plan.writes(), plan.needs_read_write()) {
             (true, true) => Effect::Changes,
             (true, false) => Effect::ChangesTemporary,
@@ -233,34 +155,26 @@ impl Session {
             self.state.refuse_forced()?;
         }
         self.state.stage(Stage::OpeningTables);
-        let mut stored = false;
-        for used in plan.uses() {
-            if used.table.is_virtual() {
-                continue;
-            }
-            stored = true;
-            if used.table.temporary {
-                continue;
-            }
-            self.check_locked_tables(used)?;
-            self.state.count(Counter::HandlerExternalLock, 2);
-            let locks = &self.state.locks;
-            let locked = self
-                .state
-                .with_wait_policy(|policy| locks.use_table(&used.table.lock, used.mode, policy));
-            if let Err(error) = locked {
+        self.check_locked_uses(plan)?;
+        let in_use = match ready.lock_tables(&self.state) {
+            Ok(in_use) => in_use,
+            Err(error) => {
                 self.after_failed_lock(&error);
                 return Err(error);
             }
-        }
-        if !is_right(plan, &mut ready.epoch, self.state.database.dictionary()) {
+        };
+        self.state.count(Counter::HandlerExternalLock, 2 * in_use.locked);
+        if !ready.is_right(&self.state) {
             // The locks just taken may be on names that are gone; a transaction keeps them, which does no harm.
             if !self.state.in_transaction.get() {
                 self.state.locks.release_used();
             }
             return Ok(Ran::Stale);
         }
-        self.state.process.counters.add_command(ready.command);
+        let plan = &*ready.plan;
+        if !matches!(out, Receiver::Value { .. }) {
+            self.state.process.counters.add_command(ready.command);
+        }
         self.state.stage(Stage::Executing);
         let alarm = plan.is_query().then(|| self.alarm()).flatten();
         if alarm.is_some() {
@@ -271,8 +185,9 @@ impl Session {
         let _watch = plan
             .is_analyzed()
             .then(|| timer.watch_client(&self.state.process));
-        let changed = plan.writes().then(|| self.txn.changed());
-        let outcome = if stored {
+        let changes = plan.writes() || plan.calls_programs();
+        let changed = changes.then(|| self.txn.changed());
+        let outcome = if in_use.any_stored || plan.calls_programs() {
             let start = match self.begin_statement(plan) {
                 Ok(start) => {
                     self.state.track_uses(plan.uses(), plan.is_unsafe());
@@ -285,7 +200,7 @@ impl Session {
                     return Err(error);
                 }
             };
-            let result = exec::run(plan, &self.state, &mut self.txn, params, out);
+            let result = exec::run(plan, (&self.state, &mut self.txn), params, out, None);
             let result = self.in_time(alarm, result);
             if let Some(before) = changed {
                 self.count_changes(before);
@@ -293,11 +208,11 @@ impl Session {
             self.end_statement(start, result)?
         } else {
             self.state.track_uses(plan.uses(), plan.is_unsafe());
-            let result = exec::run(plan, &self.state, &mut self.txn, params, out);
+            let result = exec::run(plan, (&self.state, &mut self.txn), params, out, None);
             self.in_time(alarm, result)?
         };
         self.state.stage(Stage::End);
-        self.send_outcome(outcome, more, out)?;
+        self.send_outcome(outcome, out)?;
         Ok(Ran::Done)
     }
 
@@ -310,33 +225,19 @@ impl Session {
         }
     }
 
-    /// True if the account holds all that the plan needs, and SELECT, on whole tables: nothing else could be found by planning
-    /// anew. A plan that needs less, goes by columns, or looks into views, is made anew when privileges have changed.
-    fn is_allowed(&self, plan: &StatementPlan) -> bool {
-        let rights = self.state.rights();
-        plan.uses().iter().all(|used| {
-            let (schema, name) = (&used.table.schema, &used.table.name);
-            let all = used.privileges.union(Privileges::SELECT);
-            let is_locking_read = used.mode == Mode::Write && used.privileges == Privileges::SELECT;
-            let locks = !is_locking_read || self.state.require_locking(schema, name).is_ok();
-            let allowed = is_open_table(schema, name) || (rights.allow(all, schema, name) && locks);
-            used.implied || used.table.temporary || (allowed && !used.through_view)
-        })
-    }
-
-    pub(super) fn status_with(&self, more: bool) -> u16 {
-        let more = if more { status::MORE_RESULTS_EXISTS } else { 0 };
+    /// The flags of the result of the statement at hand.
+    pub(super) fn status(&self) -> u16 {
         let no_index = match self.state.process.counters.has_used_no_index() {
             true => status::NO_INDEX_USED,
             false => 0,
         };
-        self.state.status_flags() | more | no_index
+        self.state.status_flags() | no_index
     }
 
-    fn send_outcome(&mut self, outcome: Outcome, more: bool, out: &mut dyn ResultSink) -> Result<()> {
-        let status = self.status_with(more);
-        match outcome {
-            Outcome::Rows(sent) => {
+    fn send_outcome(&mut self, outcome: Outcome, out: &mut Receiver) -> Result<()> {
+        let status = self.status();
+        match (outcome, out) {
+            (Outcome::Rows(sent), Receiver::Sink(out)) => {
                 self.state.track_rows();
                 self.state.sent.set(sent);
                 self.state.row_count.set(-1);
@@ -346,12 +247,18 @@ impl Session {
                 };
                 out.end_rows(self.state.warnings.count(), status, &changes)
             }
-            Outcome::Done {
-                affected_rows,
-                last_insert_id,
-                info,
-            } => {
+            (
+                Outcome::Done {
+                    affected_rows,
+                    last_insert_id,
+                    info,
+                },
+                Receiver::Sink(out),
+            ) => {
                 self.state.row_count.set(affected_rows as i64);
+                if self.is_in_program() {
+                    return Ok(());
+                }
                 out.ok(&OkInfo {
                     affected_rows,
                     last_insert_id,
@@ -364,14 +271,15 @@ impl Session {
                     },
                 })
             }
+            (_, Receiver::Rows(_) | Receiver::Value { .. }) => Ok(()),
         }
     }
 
-    /// The alarm of `max_execution_time`, which bounds planning and execution each; `None` without a limit.
+    /// The alarm of `max_execution_time`, which bounds planning and execution each; `None` without a limit, and in programs.
     #[inline]
     fn alarm(&self) -> Option<Alarm> {
         let limit_ms = self.state.settings.max_execution_time_ms;
-        (limit_ms > 0).then(|| {
+        (limit_ms > 0 && !self.is_in_program()).then(|| {
             let timer = &self.state.database.statement_timer;
             timer.start(&self.state.process, Duration::from_millis(limit_ms))
         })

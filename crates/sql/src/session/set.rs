@@ -10,6 +10,7 @@ use crate::accounts::{AuthId, Privileges};
 use crate::context::own_files::may_be_log;
 use crate::context::{Answer, Discard};
 use crate::error::{Result, SqlError, er};
+use crate::exec::Receiver;
 use crate::expr::SessionInfo;
 use crate::parse::ast::{self, Expr, ScopeKeyword, SetItem};
 use crate::plan::statement::HIDDEN_VARIABLE;
@@ -150,7 +151,7 @@ impl Session {
             )])),
         };
         let statement = ast::Statement::Query(Box::new(query));
-        self.plan_and_run(&statement, params.into(), false, &mut Discard)?;
+        self.plan_and_run(&statement, params.into(), &mut Receiver::Sink(&mut Discard))?;
         let found = self.state.user_variables.borrow_mut().remove(HIDDEN_VARIABLE);
         Ok(found.unwrap_or(Value::Null))
     }

@@ -2,9 +2,8 @@
 //! is given back. What they are is told in [`TemporaryTables`](crate::dictionary::TemporaryTables).
 
 use super::Session;
-use super::run::ReadyPlan;
 use crate::context::Answer;
-use crate::ddl::temporary::{commits_nothing, free_dropped};
+use crate::ddl::temporary::free_dropped;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::Statement;
 use crate::types::Value;
@@ -20,7 +19,7 @@ impl Session {
     /// A statement that changes definitions of temporary tables and of nothing else. CREATE and DROP TEMPORARY TABLE commit
     /// nothing, and are refused in a READ ONLY transaction: error 1792.
     pub(super) fn change_temporary(&mut self, statement: &Statement, params: &[Value]) -> Result<Answer> {
-        let stays = commits_nothing(statement);
+        let stays = !statement.facts().commits;
         match stays {
             true if self.is_read_only() => {
                 if !self.state.in_transaction.get() {
@@ -73,28 +72,6 @@ impl Session {
                 "Some temporary tables were dropped, but these operations could not be rolled back.",
             );
         }
-    }
-
-    /// Whether each table of a plan is still what its name means, if temporary tables have come or gone since.
-    pub(super) fn means_the_same(&self, ready: &mut ReadyPlan) -> bool {
-        let temporary = &self.state.temporary;
-        if ready.temporary_at == temporary.version() {
-            return true;
-        }
-        let same = ready.plan.uses().iter().all(|used| {
-            let table = &used.table;
-            if used.implied || used.through_view {
-                return true;
-            }
-            match temporary.find(&table.schema, &table.name) {
-                Some(found) => std::sync::Arc::ptr_eq(&found, table),
-                None => !table.temporary,
-            }
-        });
-        if same {
-            ready.temporary_at = temporary.version();
-        }
-        same
     }
 
     /// Drops the session's temporary tables; its transaction has ended.

@@ -8,6 +8,7 @@ mod histograms;
 mod json_table;
 mod kept;
 mod kept_plans;
+mod nested;
 mod old_documents;
 mod online;
 mod plans;
@@ -35,9 +36,22 @@ pub(super) struct Text {
     last_insert_id: u64,
     warnings: u16,
     status: u16,
+    more: bool,
+}
+
+impl Text {
+    fn status_with(&self, status: u16) -> u16 {
+        match self.more {
+            true => status | status::MORE_RESULTS_EXISTS,
+            false => status,
+        }
+    }
 }
 
 impl ResultSink for Text {
+    fn more_follows(&mut self, more: bool) -> bool {
+        std::mem::replace(&mut self.more, more)
+    }
     fn columns(&mut self, _: &[ColumnMeta]) -> Result<()> {
         Ok(())
     }
@@ -86,12 +100,12 @@ impl ResultSink for Text {
     }
     fn end_rows(&mut self, warnings: u16, status: u16, _: &[crate::context::SessionChange]) -> Result<()> {
         self.warnings = warnings;
-        self.status = status;
+        self.status = self.status_with(status);
         Ok(())
     }
     fn ok(&mut self, info: &OkInfo) -> Result<()> {
         self.warnings = info.warnings;
-        self.status = info.status;
+        self.status = self.status_with(info.status);
         self.last_insert_id = info.last_insert_id;
         let mut line = format!("ok {}", info.affected_rows);
         if !info.info.is_empty() {

@@ -1,14 +1,15 @@
 //! A text of statements, one after the other: each is recognised by its shape and run from a cached plan, or parsed.
 
 use super::Session;
-use super::dispatch::{is_planned, keeps_diagnostics};
-use super::run::{Ran, ReadyPlan};
+use super::run::Ran;
 use crate::context::{Counter, ResultSink, capability};
 use crate::ddl::server_tables;
 use crate::error::{Result, SqlError, er};
+use crate::exec::Receiver;
 use crate::expr::Params;
 use crate::monitor::refused::{self, Refused};
 use crate::parse::{Parsed, expect_single, parse_shape};
+use crate::plan::ready::ReadyPlan;
 use crate::statements::Meter;
 use crate::statements::setup::Consumer;
 use crate::types::Value;
@@ -59,18 +60,16 @@ impl Session {
     }
 
     pub(super) fn note_error(&self, error: &SqlError) {
-        self.state.warnings.fail(error.clone());
+        self.state.fail(error);
         if matches!(error.code, er::LOCK_WAIT_TIMEOUT | er::LOCK_DEADLOCK) {
             self.note_refused(error.code);
         }
-        self.state.error_count.set(self.state.error_count.get() + 1);
         if self.state.collected().has(Consumer::Global) {
             let (process, micros) = (&self.state.process, self.state.now_micros.get());
             process.errors.add(error.code, micros);
             let account = process.counted_as.lock();
             self.state.database.errors.add(&account, error.code, micros);
         }
-        self.state.row_count.set(-1);
     }
 
     /// Adds to the error of a lock that was not granted what was in its way.
@@ -91,8 +90,7 @@ impl Session {
     }
 
     pub(super) fn clear_diagnostics(&self) {
-        self.state.warnings.clear();
-        self.state.error_count.set(0);
+        self.state.clear();
     }
 
     /// Runs the statement that begins at `start`; returns where the next one begins.
@@ -103,6 +101,7 @@ impl Session {
         let traces = self.state.settings.trace.enabled;
         if !traces && self.is_well_formed(sql) && self.plans.shape.scan(sql, start, mode) {
             let next = self.following(sql, self.plans.shape.next())?;
+            announce(sql, start..next, out);
             self.plans.shape.values(sql, mode, &mut self.plans.values);
             if let Some(&at) = self.plans.index.get(self.plans.shape.key())
                 && let Some(mut ready) = self.plans.plans[at].current.take()
@@ -114,7 +113,7 @@ impl Session {
                 ready.plan.warn_of_deprecated(&self.state);
                 let values = std::mem::take(&mut self.plans.values);
                 self.state.params_are_literals.set(true);
-                let ran = self.run_ready(&mut ready, &values, next < sql.len(), out);
+                let ran = self.run_ready(&mut ready, &values, &mut Receiver::Sink(out));
                 self.state.params_are_literals.set(false);
                 self.plans.values = values;
                 if matches!(ran, Ok(Ran::Done) | Err(_)) {
@@ -137,10 +136,10 @@ impl Session {
             let shaped = || parse_shape(sql, start, mode, week_format, self.plans.shape.offsets()).ok();
             if let Some(parsed) = (!refused).then(shaped).flatten()
                 && !parsed.needs_literal
-                && is_planned(&parsed.statement)
-                && !keeps_diagnostics(&parsed.statement)
+                && parsed.statement.is_planned()
+                && !parsed.statement.facts().keeps_diagnostics
                 && !server_tables::is_of_dump(&self.state, &parsed.statement)
-                && self.run_shaped(&parsed, next < sql.len(), out)?
+                && self.run_shaped(&parsed, out)?
             {
                 return Ok(next);
             }
@@ -151,17 +150,15 @@ impl Session {
         if parsed.param_count > 0 {
             return Err(SqlError::syntax("?", 1));
         }
-        let more = next < sql.len();
+        announce(sql, start..next, out);
         if traces {
             self.state.traces.borrow_mut().begin(&sql[start..parsed.next]);
         }
         match &parsed.hints {
-            None => self.run_statement(&parsed.statement, &[], more, out)?,
+            None => self.run_statement(&parsed.statement, &[], out)?,
             Some(hints) => {
                 self.clear_diagnostics();
-                self.with_hints(hints, |session| {
-                    session.carry_out(&parsed.statement, &[], more, out)
-                })?
+                self.with_hints(hints, |session| session.carry_out(&parsed.statement, &[], out))?
             }
         }
         Ok(next)
@@ -198,7 +195,7 @@ impl Session {
         };
         let values = std::mem::take(&mut self.plans.values);
         self.state.params_are_literals.set(true);
-        let ran = self.run_other((current, &mut kept.others), &values, range.end < sql.len(), out);
+        let ran = self.run_other((current, &mut kept.others), &values, &mut Receiver::Sink(out));
         self.state.params_are_literals.set(false);
         self.plans.values = values;
         if matches!(ran, Ok(Ran::Done) | Err(_)) {
@@ -243,11 +240,11 @@ impl Session {
 
     /// Plans a statement whose literals are parameters, runs the plan and keeps it. Returns false, with nothing done, if the
     /// plan depends on what the literals are.
-    fn run_shaped(&mut self, parsed: &Parsed, more: bool, out: &mut dyn ResultSink) -> Result<bool> {
+    fn run_shaped(&mut self, parsed: &Parsed, out: &mut dyn ResultSink) -> Result<bool> {
         self.clear_diagnostics();
         let values = std::mem::take(&mut self.plans.values);
         self.state.params_are_literals.set(true);
-        let result = self.plan_shaped(parsed, &values, more, out);
+        let result = self.plan_shaped(parsed, &values, out);
         self.state.params_are_literals.set(false);
         self.plans.values = values;
         let Some(ready) = result? else {
@@ -262,7 +259,6 @@ impl Session {
         &mut self,
         parsed: &Parsed,
         values: &[Value],
-        more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<Option<ReadyPlan>> {
         let params = Params {
@@ -278,11 +274,21 @@ impl Session {
             return Ok(None);
         }
         ready.plan.warn_of_deprecated(&self.state);
-        match self.run_ready(&mut ready, values, more, out)? {
+        let out = &mut Receiver::Sink(out);
+        match self.run_ready(&mut ready, values, out)? {
             Ran::Done => Ok(Some(ready)),
-            Ran::Stale | Ran::OtherValues => self
-                .plan_and_run_again(&parsed.statement, params, more, out)
-                .map(Some),
+            Ran::Stale | Ran::OtherValues => {
+                self.plan_and_run_again(&parsed.statement, params, out).map(Some)
+            }
         }
+    }
+}
+
+/// Says to the sink whether the statement in `range` is followed by another of the text. One that is alone pays nothing for it.
+#[inline]
+fn announce(sql: &[u8], range: Range<usize>, out: &mut dyn ResultSink) {
+    let more = range.end < sql.len();
+    if more || range.start > 0 {
+        out.more_follows(more);
     }
 }

@@ -144,7 +144,8 @@ impl Session {
         if self.is_read_only() && plan.needs_read_write() {
             return Err(SqlError::read_only_transaction());
         }
-        Ok(self.begin_work(plan.writes(), plan.writes_permanent()))
+        let calls = plan.calls_programs();
+        Ok(self.begin_work(plan.writes() || calls, plan.writes_permanent() || calls))
     }
 
     /// Before a statement that has no plan and reads tables.

@@ -71,6 +71,14 @@ impl SqlError {
         SqlError::new(er::UNKNOWN_STMT_HANDLER, message)
     }
 
+    /// Error 1415: `Not allowed to return a result set from a {within}`.
+    pub fn no_result_set(within: &str) -> Self {
+        SqlError::new(
+            er::SP_NO_RETSET,
+            format!("Not allowed to return a result set from a {within}"),
+        )
+    }
+
     // --- names ------------------------------------------------------------------------------------------------
 
     /// Error 1046: `No database selected`.

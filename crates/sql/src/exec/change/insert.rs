@@ -119,6 +119,7 @@ impl InsertRun<'_> {
             InsertSource::Query(source) => {
                 let run = self.run;
                 let mut exec = Exec::new(run.session, run.txn, &source.queries, Purpose::Copy);
+                exec.routines = &source.routines;
                 exec.trace = run.trace;
                 let mut env = run.session.env(&exec, run.env.params);
                 env.strict = run.env.strict;

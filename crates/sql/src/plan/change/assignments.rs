@@ -177,6 +177,10 @@ struct DefaultHooks<'a> {
 }
 
 impl Hooks for DefaultHooks<'_> {
+    fn routine(&mut self, schema: Option<&str>, name: &str, args: Vec<Expr>) -> Result<Option<Expr>> {
+        self.inner.routine(schema, name, args)
+    }
+
     fn settle(&mut self, e: &mut Expr, asked: Asked) {
         self.inner.settle(e, asked);
     }

@@ -17,6 +17,7 @@ use crate::expr::{AllowedColumns, Binder, Expr, Hooks, Scope, ScopeColumn, Scope
 use crate::parse::ast;
 use crate::plan::from::default_of;
 use crate::plan::group::{Aliases, BlockHooks};
+use crate::plan::program::StoredFunction;
 use crate::plan::query::each_output;
 use crate::plan::{Planner, QueryPlan};
 use crate::types::SqlType;
@@ -49,6 +50,8 @@ pub enum OnDuplicate {
 pub struct SourceQuery {
     pub query: QueryPlan,
     pub queries: Vec<QueryPlan>,
+    /// The stored functions that they call, numbered likewise.
+    pub routines: Vec<Arc<dyn StoredFunction>>,
     /// The slots of its row that its last columns are, for ON DUPLICATE KEY UPDATE.
     pub carried: Vec<usize>,
 }
@@ -186,6 +189,7 @@ impl Planner<'_> {
         let source = SourceQuery {
             query,
             queries: planner.take_lowered()?,
+            routines: std::mem::take(&mut planner.routines),
             carried: Vec::new(),
         };
         Ok((source, planner.uses.split_off(self.uses.len())))
@@ -280,6 +284,10 @@ struct OnDuplicateHooks<'a> {
 }
 
 impl Hooks for OnDuplicateHooks<'_> {
+    fn routine(&mut self, schema: Option<&str>, name: &str, args: Vec<Expr>) -> Result<Option<Expr>> {
+        self.inner.routine(schema, name, args)
+    }
+
     fn settle(&mut self, e: &mut Expr, asked: Asked) {
         self.inner.settle(e, asked);
     }
@@ -315,6 +323,10 @@ pub(super) fn bind_rows(
         inner: &'a mut dyn Hooks,
     }
     impl Hooks for ValueHooks<'_> {
+        fn routine(&mut self, schema: Option<&str>, name: &str, args: Vec<Expr>) -> Result<Option<Expr>> {
+            self.inner.routine(schema, name, args)
+        }
+
         fn settle(&mut self, e: &mut Expr, asked: Asked) {
             self.inner.settle(e, asked);
         }

@@ -3,6 +3,7 @@
 use super::{World, ok, run};
 use crate::context::Discard;
 use crate::error::Result;
+use crate::exec::Receiver;
 use crate::plan::change::hooks::{After, Before, HookContext, Origin, RowEvent, RowHook, testing};
 use crate::types::{SqlMode, Val, Value};
 use std::sync::{Arc, Mutex};
@@ -36,7 +37,8 @@ fn write(context: HookContext, what: &str) -> Result<()> {
     let sql = format!("INSERT INTO d.log (what) VALUES ('{what}')");
     let parsed = crate::parse::parse(sql.as_bytes(), 0, SqlMode::DEFAULT)?;
     let plan = crate::plan::plan(&parsed.statement, context.session, (&[] as &[Value]).into())?;
-    crate::exec::run(&plan, context.session, context.txn, &[], &mut Discard)?;
+    let with = (context.session, context.txn);
+    crate::exec::run(&plan, with, &[], &mut Receiver::Sink(&mut Discard), None)?;
     Ok(())
 }
 

@@ -149,6 +149,7 @@ impl World {
         let options = [
             ("innodb_buffer_pool_size", "16M"),
             ("innodb_log_buffer_size", "1M"),
+            ("secure_file_priv", ""),
         ]
         .map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
         let options = Options::from_pairs(self.dir.clone(), options).unwrap();

@@ -12,6 +12,7 @@ use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, SessionInfo};
 use crate::plan::change::Target;
+use crate::plan::change::hooks::RowEvent;
 use crate::plan::change::load::{LoadField, LoadSource};
 use crate::statements::stages::Stage;
 use crate::types::assign::{
@@ -151,10 +152,11 @@ impl InsertRun<'_> {
         Ok(default.unwrap_or_else(|| zero_value(&target.def.columns[column].ty)))
     }
 
-    /// Whether NULL in a file is a fault of the line, rather than NULL, or the time of a TIMESTAMP.
+    /// Whether NULL in a file is a fault of the line, rather than NULL, or the time of a TIMESTAMP. A hook may yet replace it.
     fn refuses_null(&self, column: usize) -> bool {
         let def = &self.plan.target.def.columns[column];
-        !def.ty.nullable && !def.auto_increment && def.ty.kind != TypeKind::Timestamp
+        let is_fault = !def.ty.nullable && !def.auto_increment && def.ty.kind != TypeKind::Timestamp;
+        is_fault && !self.plan.target.acts_before(RowEvent::Insert)
     }
 
     /// Gives columns that are NULL in the file, and still are, the zeros of their types. Warning 1263, or an error.

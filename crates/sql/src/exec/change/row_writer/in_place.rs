@@ -4,6 +4,10 @@
 //! descent, no copy of the row. Nothing may happen on the way that looks at other rows, runs a statement or waits, so there is none of what
 //! else belongs to a change: the caller computes generated columns and tests conditions ([`RowWriter::assign`]), and moves the counter on when
 //! the latch is gone. A target for which there is more to be done is not [`latch_safe`](RowWriter::latch_safe).
+//!
+//! *Cost.* A pass of UPDATE or DELETE makes one call of the engine for a row or a range, and the writer adds nothing to it: it is a copy of
+//! a few pointers, made once for a statement, and its functions here only pass their arguments on. Hooks, foreign keys and savepoints are not
+//! looked at; the plan has chosen the pass.
 
 use super::hooked::fill;
 use super::{RowWriter, UpdateBy};
@@ -21,6 +25,7 @@ pub type Judge<'j> = &'j mut dyn FnMut(&RowView) -> Result<bool>;
 
 impl RowWriter<'_> {
     /// Changes one row. Returns whether it was there.
+    #[inline]
     pub fn visit(&self, key: &[u8], visit: Visit) -> Result<bool> {
         debug_assert!(self.latch_safe(false));
         let txn = &mut **self.run.txn.borrow_mut();
@@ -62,6 +67,7 @@ impl RowWriter<'_> {
     }
 
     /// Changes the rows of a scan, none of which is moved within its index by that.
+    #[inline]
     pub fn visit_range(
         &self,
         scan: &RangeScan,
@@ -77,6 +83,7 @@ impl RowWriter<'_> {
     }
 
     /// Writes new values of a row, by column.
+    #[inline]
     pub fn fill(&self, set: &[(usize, Value)], buf: &mut RowBuf) {
         fill(&self.target.def, set, buf, self.run.env.time_zone);
     }

@@ -41,6 +41,7 @@ use super::foreign_keys::Relations;
 use super::generated::computed;
 use super::rows::{Changed, Slots};
 use super::{ChangeContext, is_ignorable};
+use crate::dictionary::ColumnDef;
 use crate::error::{Result, SqlError};
 use crate::expr::Row;
 use crate::plan::change::hooks::{After, Before, RowEvent};
@@ -114,13 +115,17 @@ impl<'a> RowWriter<'a> {
     ) -> Result<()> {
         let (target, ctx) = (self.target, self.run.env.ctx());
         if target.acts_before(RowEvent::Insert) {
+            let nulls = self.nulls(row);
             self.rows().before(Before::Insert { new: row })?;
-            for (at, column) in target.def.columns.iter().enumerate() {
-                let may_be_null =
-                    column.ty.nullable || column.generated.is_some() || Some(at) == auto_increment;
-                if row[at].is_null() && !may_be_null {
-                    row[at] = null(at)?;
-                }
+            for at in self
+                .nulls(row)
+                .into_iter()
+                .filter(|at| Some(*at) != auto_increment)
+            {
+                row[at] = match nulls.contains(&at) {
+                    true => null(at)?,
+                    false => return Err(SqlError::bad_null(&target.def.columns[at].name)),
+                };
             }
             for generated in target.generated.list() {
                 row[generated.0] = computed(&target.def, generated, &Slots(row), &ctx)?;
@@ -134,6 +139,15 @@ impl<'a> RowWriter<'a> {
         let set: Vec<(usize, Value)> = unset.into_iter().map(zero).collect();
         let base = &Slots(row);
         target.check(&Changed { base, set: &set }, &ctx)
+    }
+
+    /// The columns that are NULL and cannot be. NULL that a statement gives may be replaced, outside strict mode; that of a hook is an error.
+    fn nulls(&self, row: &[Value]) -> Vec<usize> {
+        let columns = self.target.def.columns.iter().enumerate();
+        let refuses = |(at, column): &(usize, &ColumnDef)| {
+            row[*at].is_null() && !column.ty.nullable && column.generated.is_none()
+        };
+        columns.filter(refuses).map(|(at, _)| at).collect()
     }
 
     /// Has the value of the AUTO_INCREMENT column generated, and looks for the row's parents; see [`Relations::before_insert`].
@@ -200,19 +214,20 @@ impl<'a> RowWriter<'a> {
         }
         let old = Changed { base: row, set: &[] }.copy(columns.len());
         let mut new = Changed { base: row, set }.copy(columns.len());
+        let nulls = self.nulls(&new);
         self.rows().before(Before::Update {
             old: &old,
             new: &mut new,
         })?;
+        for at in self.nulls(&new) {
+            new[at] = match nulls.contains(&at) {
+                true => target.null_refused(at, &ctx)?,
+                false => return Err(SqlError::bad_null(&columns[at].name)),
+            };
+        }
         set.clear();
-        for (at, mut value) in new.into_iter().enumerate() {
-            if columns[at].generated.is_some() {
-                continue;
-            }
-            if value.is_null() && !columns[at].ty.nullable {
-                value = target.null_refused(at, &ctx)?;
-            }
-            if !is_same(&old[at], &value)? {
+        for (at, value) in new.into_iter().enumerate() {
+            if columns[at].generated.is_none() && !is_same(&old[at], &value)? {
                 set.push((at, value));
             }
         }

@@ -59,6 +59,10 @@ pub enum Before<'r> {
 }
 
 /// A row that has changed, with its full images.
+#[cfg_attr(
+    not(debug_assertions),
+    expect(dead_code, reason = "no hook of a release reads it")
+)]
 #[derive(Clone, Copy, Debug)]
 pub enum After<'r> {
     /// It is there now.
@@ -80,6 +84,10 @@ pub enum After<'r> {
 }
 
 /// What a hook has at hand.
+#[cfg_attr(
+    not(debug_assertions),
+    expect(dead_code, reason = "no hook of a release reads it")
+)]
 pub struct HookContext<'h> {
     pub session: &'h SessionState,
     /// The statement's, in its midst: what a hook changes goes with the statement, or row, that is undone.

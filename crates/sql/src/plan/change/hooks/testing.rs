@@ -5,19 +5,27 @@ use crate::dictionary::TableDef;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-thread_local! {
-    static HOOKS: RefCell<Vec<(String, Arc<dyn RowHook>)>> = const { RefCell::new(Vec::new()) };
+struct Put {
+    table: String,
+    origins: &'static [Origin],
+    hook: Arc<dyn RowHook>,
 }
 
-/// Puts a hook on the tables of a name whose statements are planned from now on.
-pub fn put(table: &str, hook: Arc<dyn RowHook>) {
-    HOOKS.with_borrow_mut(|hooks| hooks.push((table.to_owned(), hook)));
+thread_local! {
+    static HOOKS: RefCell<Vec<Put>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Puts a hook on the tables of a name, for changes of these origins that are planned from now on.
+pub fn put(table: &str, origins: &'static [Origin], hook: Arc<dyn RowHook>) {
+    let table = table.to_owned();
+    HOOKS.with_borrow_mut(|hooks| hooks.push(Put { table, origins, hook }));
 }
 
 /// The source of these hooks.
-pub fn hook_of(table: &TableDef, _: &[RowEvent], _: Origin) -> Option<Arc<dyn RowHook>> {
+pub fn hook_of(table: &TableDef, _: &[RowEvent], origin: Origin) -> Option<Arc<dyn RowHook>> {
     HOOKS.with_borrow(|hooks| {
-        let found = hooks.iter().find(|(name, _)| *name == table.name);
-        found.map(|(_, hook)| Arc::clone(hook))
+        let mut of_table = hooks.iter().filter(|put| put.table == table.name);
+        let found = of_table.find(|put| put.origins.contains(&origin));
+        found.map(|put| Arc::clone(&put.hook))
     })
 }

@@ -73,7 +73,7 @@ pub use build::{BindCtx, DateConstant};
 pub use column_type::{ROW_BYTES_MAX, collation, column_type, duplicate_members};
 pub use compare::{compare_values, order_values};
 pub use env::{Env, EvalCtx, NoRow, NoSession, NoSubqueries, Row, SessionInfo, Subqueries};
-pub use func::{ArrayTest, array_test, call, cast_operand, digest_hash, schema_violation};
+pub use func::{ArrayTest, array_test, call, cast_operand, digest_hash, is_function, schema_violation};
 pub use function::{FuncDef, NullWhen, Volatility};
 pub use infer::{check_comparable, cmp_kind};
 pub use json::{check_document_type, document};

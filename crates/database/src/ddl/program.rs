@@ -14,13 +14,11 @@ use crate::accounts::Privileges;
 use crate::context::Answer;
 use crate::dictionary::{ProgramDef, ProgramTree};
 use crate::error::{Result, SqlError, er};
-use crate::expr::column_type;
+use crate::expr::{column_type, is_function};
 use crate::mdl::{Block, Mode, ObjectKey};
 use crate::parse::ast::{
     AlterRoutine, BodyStatement, Characteristics, CreateRoutine, ObjectName, ProgramKind, SetItem, Statement,
-    TypeName,
 };
-use crate::types::{Collation, SqlType};
 use std::sync::Arc;
 
 /// Stored routines are executed. As long as they are not, none is made: one that cannot run must not be accepted.
@@ -55,10 +53,9 @@ impl DdlContext<'_> {
         for local in &create.program.locals {
             column_type(&local.name, &local.ty, collation)?;
         }
-        let returns = match &create.returns {
-            Some(ty) => returned(ty, collation)?,
-            None => String::new(),
-        };
+        if let Some(ty) = &create.returns {
+            column_type("", ty, collation)?;
+        }
         self.check_variables(&create.program.body)?;
         if !ROUTINES_RUN {
             return Err(SqlError::not_supported(format!("CREATE {}", kind.word())));
@@ -72,7 +69,7 @@ impl DdlContext<'_> {
             schema: schema.to_owned(),
             name: name.to_owned(),
             parameters: create.parameters_text.clone(),
-            returns,
+            returns: create.returns_text.clone(),
             body: create.program.text.clone(),
             definer,
             invoker: said.invoker.unwrap_or(false),
@@ -88,6 +85,12 @@ impl DdlContext<'_> {
             tree: ProgramTree::default(),
         })?;
         change.commit()?;
+        if kind == ProgramKind::Function && is_function(name) {
+            self.note(SqlError::new(
+                er::NATIVE_FCT_NAME_COLLISION,
+                format!("This function '{name}' has the same name as a native function"),
+            ));
+        }
         Ok(Answer::ok())
     }
 
@@ -273,22 +276,4 @@ fn check_program_name(name: &str) -> Result<()> {
 fn comment_of(said: &Characteristics) -> Option<String> {
     let comment = said.comment.as_deref()?;
     Some(String::from_utf8_lossy(comment).into_owned())
-}
-
-/// Returns the type behind RETURNS as it is shown.
-fn returned(ty: &TypeName, collation: Collation) -> Result<String> {
-    let (ty, says_collation) = column_type("", ty, collation)?;
-    Ok(printed(&ty, says_collation))
-}
-
-/// Returns a type with its character set.
-fn printed(ty: &SqlType, says_collation: bool) -> String {
-    if !ty.is_string() || ty.collation.is_binary() {
-        return ty.to_string();
-    }
-    let charset = ty.collation.charset();
-    match says_collation && ty.collation != charset.default_collation() {
-        true => format!("{ty} CHARSET {} COLLATE {}", charset.name(), ty.collation.name()),
-        false => format!("{ty} CHARSET {}", charset.name()),
-    }
 }

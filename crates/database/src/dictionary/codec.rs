@@ -12,6 +12,7 @@
 //! | 4 | generated columns: for each, its position, flags (1 STORED, 2 functional key part) and expression |
 //! | 5 | the type of a column may be an array's (8 of its flags): a part of a multi-valued index |
 //! | 6 | what the table says of its statistics: for each option 0 if nothing is said, else what is said and 1 |
+//! | 7 | of a database: it has stored programs, which an older program would leave behind when it drops the database |
 //!
 //! The flag of an index that USING BTREE was written (8) has no version: it came with a version of the whole format.
 
@@ -31,6 +32,7 @@ const VERSION_VIEWS: u8 = 3;
 const VERSION_GENERATED: u8 = 4;
 const VERSION_ARRAYS: u8 = 5;
 const VERSION_STATISTICS: u8 = 6;
+const VERSION_PROGRAMS: u8 = 7;
 
 #[derive(Default)]
 pub struct Writer(pub Vec<u8>);
@@ -292,16 +294,16 @@ impl<'a> Reader<'a> {
     }
 }
 
-pub fn encode_schema(schema: &SchemaDef) -> Vec<u8> {
+pub fn encode_schema(schema: &SchemaDef, has_programs: bool) -> Vec<u8> {
     let mut w = Writer::default();
-    w.u8(VERSION);
+    w.u8(if has_programs { VERSION_PROGRAMS } else { VERSION });
     w.u64(schema.collation.id() as u64);
     w.0
 }
 
 pub fn decode_schema(name: &str, bytes: &[u8]) -> Result<SchemaDef> {
     let mut r = Reader::new(bytes, name);
-    version(&mut r, VERSION)?;
+    version(&mut r, VERSION_PROGRAMS)?;
     Ok(SchemaDef {
         name: name.to_owned(),
         collation: r.collation()?,

@@ -582,10 +582,15 @@ fn histogram_key(schema: &str, name: &str, column: &str) -> Vec<u8> {
 impl DefinitionChange<'_> {
     /// Adds or replaces a database's definition.
     pub fn put_schema(&mut self, schema: SchemaDef) -> Result<()> {
-        let value = codec::encode_schema(&schema);
-        self.ddl.put_meta(SPACE_SCHEMA, schema.name.as_bytes(), &value)?;
+        let has_programs = !self.dictionary.programs(&schema.name).is_empty();
+        self.store_schema(&schema, has_programs)?;
         self.edits.push(Edit::Put(Object::Schema(schema)));
         Ok(())
+    }
+
+    fn store_schema(&mut self, schema: &SchemaDef, has_programs: bool) -> Result<()> {
+        let value = codec::encode_schema(schema, has_programs);
+        Ok(self.ddl.put_meta(SPACE_SCHEMA, schema.name.as_bytes(), &value)?)
     }
 
     /// Forgets a database; its tables and programs have been dropped by the same change.
@@ -654,6 +659,9 @@ impl DefinitionChange<'_> {
         let key = program::catalog_key(&program.key(), program.kind);
         self.ddl
             .put_meta(SPACE_PROGRAM, &key, &program::encode(&program))?;
+        if let Some(schema) = self.dictionary.schema(&program.schema) {
+            self.store_schema(&schema, true)?;
+        }
         self.edits.push(Edit::Put(Object::Program(Arc::new(program))));
         Ok(())
     }
@@ -664,7 +672,11 @@ impl DefinitionChange<'_> {
         self.ddl
             .delete_meta(SPACE_PROGRAM, &program::catalog_key(&key, program.kind))?;
         self.edits.push(Edit::Drop(key));
-        Ok(())
+        let is_last = self.dictionary.programs(&program.schema).len() == 1;
+        match self.dictionary.schema(&program.schema) {
+            Some(schema) if is_last => self.store_schema(&schema, false),
+            _ => Ok(()),
+        }
     }
 
     /// Forgets the histograms that the catalog has of a table.

@@ -28,8 +28,8 @@ pub struct ProgramDef {
     pub name: String,
     /// The parameters as written, without the parentheses, in the character set of the client.
     pub parameters: Vec<u8>,
-    /// The type behind RETURNS as MySQL prints it; empty for a procedure.
-    pub returns: String,
+    /// The type behind RETURNS as written; empty for a procedure.
+    pub returns: Vec<u8>,
     /// The body as written, in the character set of the client.
     pub body: Vec<u8>,
     /// User and host of the account in whose name it was made.
@@ -78,7 +78,9 @@ impl ProgramDef {
         text.extend_from_slice(&self.parameters);
         text.extend_from_slice(b"\n) ");
         if self.kind == ProgramKind::Function {
-            text.extend_from_slice(format!("RETURNS {} ", self.returns).as_bytes());
+            text.extend_from_slice(b"RETURNS ");
+            text.extend_from_slice(&self.returns);
+            text.push(b'\n');
         }
         text.extend_from_slice(&self.body);
         match crate::parse::parse(&text, 0, self.sql_mode)?.statement {
@@ -140,7 +142,7 @@ pub(super) fn encode(program: &ProgramDef) -> Vec<u8> {
     w.u8(VERSION);
     w.str(&program.name);
     w.bytes(&program.parameters);
-    w.str(&program.returns);
+    w.bytes(&program.returns);
     w.bytes(&program.body);
     w.str(&program.definer.0);
     w.str(&program.definer.1);
@@ -182,7 +184,7 @@ pub(super) fn decode(key: &[u8], bytes: &[u8]) -> Result<ProgramDef> {
             )));
         }
     }
-    let (name, parameters, returns) = (r.str()?, r.bytes()?.to_vec(), r.str()?);
+    let (name, parameters, returns) = (r.str()?, r.bytes()?.to_vec(), r.bytes()?.to_vec());
     let (body, definer) = (r.bytes()?.to_vec(), (r.str()?, r.str()?));
     let flags = r.u8()?;
     let access = ACCESSES.get(r.u8()? as usize).copied().unwrap_or_default();
@@ -218,7 +220,7 @@ mod tests {
             schema: "s".to_owned(),
             name: "P".to_owned(),
             parameters: b"IN a INT -- the first".to_vec(),
-            returns: String::new(),
+            returns: Vec::new(),
             body: b"BEGIN SELECT a; SELECT '\xe9'; END".to_vec(),
             definer: ("root".to_owned(), "localhost".to_owned()),
             invoker: true,

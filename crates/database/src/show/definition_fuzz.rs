@@ -160,7 +160,8 @@ fn stored_definitions_of_any_bytes() {
         .input(encode_table(&plain))
         .input(encode_table(&generated))
         .input(encode_table(&view(&locks)))
-        .input(encode_schema(&schema));
+        .input(encode_schema(&schema, false))
+        .input(encode_schema(&schema, true));
     corpus.play(20_000, |input| {
         let _ = decode_schema("s", input);
         let Ok(table) = decode_table("s", "t", input, 1, &locks) else {

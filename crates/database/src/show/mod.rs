@@ -68,21 +68,6 @@ const EVENT_HEADINGS: &[&str] = &[
     "Database Collation",
 ];
 
-const ROUTINE_HEADINGS: &[&str] = &[
-    "Db",
-    "Name",
-    "Type",
-    "Language",
-    "Definer",
-    "Modified",
-    "Created",
-    "Security_type",
-    "Comment",
-    "character_set_client",
-    "collation_connection",
-    "Database Collation",
-];
-
 /// Error 1227.
 fn require_replication_client(state: &SessionState) -> Result<()> {
     let either = Privileges::REPLICATION_CLIENT.union(Privileges::SUPER);
@@ -240,9 +225,7 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Re
                 ShowKind::ProcedureStatus => ProgramKind::Procedure,
                 _ => ProgramKind::Function,
             };
-            let mut rows = ResultRows::of_text(ROUTINE_HEADINGS, 64);
-            program::status(state, kind, &mut rows);
-            Ok(rows)
+            Ok(program::status(state, kind))
         }
         ShowKind::MasterStatus => {
             require_replication_client(state)?;

@@ -9,10 +9,11 @@ use crate::context::SessionState;
 use crate::context::answer::{ResultRows, text};
 use crate::dictionary::ProgramDef;
 use crate::error::{Result, SqlError};
-use crate::parse::ast::{DataAccess, ObjectName, ProgramKind};
+use crate::expr::column_type;
+use crate::parse::ast::{DataAccess, ObjectName, ProgramKind, TypeName};
 use crate::parse::print::{identifier, quoted};
 use crate::show::objects::at_time;
-use crate::types::Value;
+use crate::types::{SqlMode, SqlType, TypeKind, Value};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -85,16 +86,20 @@ pub fn create_routine(state: &SessionState, kind: ProgramKind, name: &ObjectName
 
 /// Returns the statement that makes a routine.
 fn statement(program: &ProgramDef) -> String {
+    let name = |name: &str| match program.sql_mode.has(SqlMode::ANSI_QUOTES) {
+        true => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => identifier(name),
+    };
     let mut out = format!(
         "CREATE DEFINER={}@{} {} {}({})",
-        identifier(&program.definer.0),
-        identifier(&program.definer.1),
+        name(&program.definer.0),
+        name(&program.definer.1),
         program.kind.word(),
-        identifier(&program.name),
+        name(&program.name),
         shown(program, &program.parameters),
     );
     if program.kind == ProgramKind::Function {
-        let _ = write!(out, " RETURNS {}", program.returns);
+        let _ = write!(out, " RETURNS {}", result_type(program));
     }
     out.push('\n');
     match program.access {
@@ -115,8 +120,42 @@ fn statement(program: &ProgramDef) -> String {
     out + &shown(program, &program.body)
 }
 
-/// Adds the rows of SHOW PROCEDURE STATUS or SHOW FUNCTION STATUS.
-pub fn status(state: &SessionState, kind: ProgramKind, rows: &mut ResultRows) {
+/// Returns the type of a function's result with its character set.
+fn result_type(program: &ProgramDef) -> String {
+    let typed = |ty: &TypeName| Ok((ty.collation.is_some(), column_type("", ty, program.database)?.0));
+    let tree = program.tree();
+    let found: Result<Option<(bool, SqlType)>> =
+        tree.and_then(|tree| tree.returns.as_ref().map(typed).transpose());
+    let Ok(Some((says_collation, ty))) = found else {
+        return shown(program, &program.returns);
+    };
+    if !ty.is_string() || ty.collation.is_binary() || ty.kind == TypeKind::Json {
+        return ty.to_string();
+    }
+    let charset = ty.collation.charset();
+    match says_collation && ty.collation != charset.default_collation() {
+        true => format!("{ty} CHARSET {} COLLATE {}", charset.name(), ty.collation.name()),
+        false => format!("{ty} CHARSET {}", charset.name()),
+    }
+}
+
+/// SHOW PROCEDURE STATUS and SHOW FUNCTION STATUS.
+pub fn status(state: &SessionState, kind: ProgramKind) -> ResultRows {
+    let time = || SqlType::new(TypeKind::Timestamp);
+    let mut rows = ResultRows::new(&[
+        ("Db", text(64)),
+        ("Name", text(64)),
+        ("Type", text(9)),
+        ("Language", text(64)),
+        ("Definer", text(288)),
+        ("Modified", time()),
+        ("Created", time()),
+        ("Security_type", text(7)),
+        ("Comment", text(1024)),
+        ("character_set_client", text(64)),
+        ("collation_connection", text(64)),
+        ("Database Collation", text(64)),
+    ]);
     for program in visible(state).into_iter().filter(|program| program.kind == kind) {
         rows.push(vec![
             string(&program.schema),
@@ -133,6 +172,7 @@ pub fn status(state: &SessionState, kind: ProgramKind, rows: &mut ResultRows) {
             string(program.database.name()),
         ]);
     }
+    rows
 }
 
 /// Returns DEFINER or INVOKER.

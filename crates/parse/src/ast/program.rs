@@ -33,6 +33,8 @@ pub struct CreateRoutine {
     pub characteristics: Characteristics,
     /// The body.
     pub program: Program,
+    /// The type behind RETURNS as it is written; empty for a procedure.
+    pub returns_text: Vec<u8>,
     /// What stands between the parentheses, in the character set of the client.
     pub parameters_text: Vec<u8>,
 }

@@ -199,13 +199,13 @@ impl Parser<'_> {
         }
         let closing = self.token();
         self.expect_op(Op::RParen)?;
-        let returns = match kind {
-            ProgramKind::Function => {
-                self.expect("RETURNS")?;
-                Some(self.program_type()?)
-            }
-            _ => None,
-        };
+        let (mut returns, mut returns_text) = (None, Vec::new());
+        if kind == ProgramKind::Function {
+            self.expect("RETURNS")?;
+            let start = self.token().start as usize;
+            returns = Some(self.program_type()?);
+            returns_text = self.kept_text(start, self.end_of_last());
+        }
         let characteristics = self.characteristics(true)?;
         let parameters_text = self.kept_text(opening.end as usize, closing.start as usize);
         let program = self.body(scope)?;
@@ -219,6 +219,7 @@ impl Parser<'_> {
             characteristics,
             program,
             parameters_text,
+            returns_text,
         })))
     }
 

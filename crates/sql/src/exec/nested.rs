@@ -45,36 +45,21 @@ const DEPTH_MAX: u32 = 256;
 /// How often a unit is planned anew because a definition changed under it.
 const REPLANS_MAX: usize = 20;
 
-/// What runs inside a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inside {
-    Function,
-    Trigger,
-}
-
-impl Inside {
-    fn name(self) -> &'static str {
-        match self {
-            Inside::Function => "function",
-            Inside::Trigger => "trigger",
-        }
-    }
-}
-
 /// The host of a function or trigger.
 struct Nested<'a> {
     state: &'a SessionState,
     txn: &'a mut Transaction,
     /// What the rows are for that the statement outside reads.
     purpose: Purpose,
-    inside: Inside,
+    /// What it is, as error texts name it: a function, or a trigger.
+    within: &'static str,
 }
 
 /// Runs a program inside a running statement, with diagnostics of its own. Error 1436 if too much runs inside each other.
 pub fn run_inside<T>(
     (state, txn): (&SessionState, &mut Transaction),
     purpose: Purpose,
-    inside: Inside,
+    within: &'static str,
     run: impl FnOnce(&mut dyn ProgramHost) -> Result<T>,
 ) -> Result<T> {
     check_stack()?;
@@ -88,7 +73,7 @@ pub fn run_inside<T>(
         state,
         txn,
         purpose,
-        inside,
+        within,
     });
     state.pop(outer, result.as_ref().err());
     state.depth.set(depth);
@@ -106,7 +91,7 @@ impl Exec<'_, '_> {
             return Err(SqlError::not_supported("a stored function in this place"));
         };
         let with = (self.session, &mut **txn);
-        run_inside(with, self.purpose, Inside::Function, |host| {
+        run_inside(with, self.purpose, "function", |host| {
             function.call(host, arguments)
         })
     }
@@ -172,7 +157,7 @@ impl Nested<'_> {
             state.track_uses(plan.uses(), plan.is_unsafe());
             let sends = plan.columns().is_some() && matches!(receiver, Receiver::Sink(_));
             if sends {
-                return Err(SqlError::no_result_set(self.inside.name()));
+                return Err(SqlError::no_result_set(self.within));
             }
             let savepoint = self.txn.savepoint();
             let ran = statement::run(
@@ -231,7 +216,7 @@ impl ProgramHost for Nested<'_> {
         }
         let ran = match unit.is_planned() {
             true => self.run_planned(unit, locals, &mut Receiver::Sink(out)),
-            false => Err(unit.refused_inside(self.inside.name())),
+            false => Err(unit.refused_inside(self.within)),
         };
         let outcome = self.noted(ran)?;
         if let Outcome::Done { affected_rows, .. } = outcome {

@@ -39,6 +39,7 @@
 pub mod assign;
 pub mod cmp_kind;
 pub mod collation;
+pub mod condition;
 pub mod conversion;
 pub mod convert;
 pub mod decimal;
@@ -57,6 +58,7 @@ pub mod warnings;
 
 pub use cmp_kind::CmpKind;
 pub use collation::{Charset, Collation};
+pub use condition::SignalItem;
 pub use conversion::Conversion;
 pub use decimal::{Decimal, MAX_PRECISION, MAX_SCALE};
 pub use meta::ColumnMeta;

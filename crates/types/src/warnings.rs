@@ -1,8 +1,14 @@
-//! The diagnostics area of a statement: its warnings, as SHOW WARNINGS lists them and OK packets count them.
+//! The diagnostics area of a statement: its conditions, as SHOW WARNINGS lists them, OK packets count them and GET DIAGNOSTICS reads
+//! them.
+//!
+//! Most conditions are a number, a state and a text. The other items (CLASS_ORIGIN, TABLE_NAME, …) have a value only where SIGNAL or
+//! RESIGNAL has set them, and are kept apart: an error on its way up is a [`SqlError`], which has no room for them, so SIGNAL leaves them
+//! here ([`Warnings::signal`]) for the moment when its error is added.
 //!
 //! Interior mutability, because every conversion and evaluation of a value may add one, and all of them hold the statement's
 //! environment by shared reference.
 
+use crate::condition::{ItemTexts, SignalItem};
 use crate::error::SqlError;
 use std::cell::{Cell, RefCell};
 
@@ -24,8 +30,47 @@ pub struct Warning {
     pub level: WarningLevel,
     /// The error number.
     pub code: u16,
+    /// The SQLSTATE.
+    pub sqlstate: [u8; 5],
     /// The text.
     pub message: String,
+    /// What SIGNAL or RESIGNAL has set besides.
+    pub items: ItemTexts,
+}
+
+impl Warning {
+    /// Returns a condition without items of its own.
+    pub fn new(level: WarningLevel, error: SqlError) -> Warning {
+        Warning {
+            level,
+            code: error.code,
+            sqlstate: error.sqlstate,
+            message: error.message,
+            items: ItemTexts::new(),
+        }
+    }
+
+    /// Returns the error that it is, or would be.
+    pub fn error(&self) -> SqlError {
+        SqlError {
+            code: self.code,
+            sqlstate: self.sqlstate,
+            message: self.message.clone(),
+        }
+    }
+
+    /// Returns the text of an item: that which was set, or that which follows from number and text. Whoever defines a state, MySQL says that
+    /// it was the standard.
+    pub fn item(&self, item: SignalItem) -> String {
+        let set = self.items.iter().find(|(of, _)| *of == item);
+        match (set, item) {
+            (Some((_, text)), _) => text.clone(),
+            (None, SignalItem::MessageText) => self.message.clone(),
+            (None, SignalItem::MysqlErrno) => self.code.to_string(),
+            (None, SignalItem::ClassOrigin | SignalItem::SubclassOrigin) => "ISO 9075".to_owned(),
+            (None, _) => String::new(),
+        }
+    }
 }
 
 /// What a diagnostics area held when it was [taken](Warnings::take).
@@ -45,6 +90,8 @@ pub struct Warnings {
     notes: Cell<bool>,
     /// Where in the list the statement's error belongs, if something came after it.
     failed_at: Cell<Option<usize>>,
+    /// The items of the error that SIGNAL raises, until it is added.
+    signalled: RefCell<ItemTexts>,
 }
 
 impl Warnings {
@@ -57,7 +104,45 @@ impl Warnings {
             limit,
             notes: Cell::new(true),
             failed_at: Cell::new(None),
+            signalled: RefCell::default(),
         }
+    }
+
+    /// Keeps the items of an error that is about to be returned, until [`Warnings::fail`] adds it.
+    pub fn signal(&self, items: ItemTexts) {
+        *self.signalled.borrow_mut() = items;
+    }
+
+    /// Takes the items that [`Warnings::signal`] has kept.
+    pub fn take_signalled(&self) -> ItemTexts {
+        self.signalled.take()
+    }
+
+    /// Counts a condition, and keeps it if there is room.
+    pub fn add(&self, condition: Warning) {
+        self.count.set(self.count.get().saturating_add(1));
+        let mut list = self.list.borrow_mut();
+        if list.len() < self.limit {
+            list.push(condition);
+        }
+    }
+
+    /// Returns how many conditions are kept.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.list.borrow().len()
+    }
+
+    /// Returns true if no condition is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Holds these conditions in place of what it held.
+    pub fn replace(&self, list: Vec<Warning>) {
+        self.failed_at.set(None);
+        self.count.set(list.len() as u32);
+        *self.list.borrow_mut() = list;
     }
 
     /// The statement fails, but goes on: its error is listed in front of what is added from now on.
@@ -72,28 +157,18 @@ impl Warnings {
         self.count.set(self.count.get().saturating_add(1));
         let mut list = self.list.borrow_mut();
         let at = self.failed_at.take().unwrap_or(list.len());
-        list.insert(
-            at,
-            Warning {
-                level: WarningLevel::Error,
-                code: error.code,
-                message: error.message,
-            },
-        );
+        let items = self.signalled.take();
+        let condition = Warning {
+            items,
+            ..Warning::new(WarningLevel::Error, error)
+        };
+        list.insert(at, condition);
         list.truncate(self.limit);
     }
 
-    /// Counts a condition, and keeps it if there is room.
+    /// Adds a condition of a level.
     pub fn push(&self, level: WarningLevel, error: SqlError) {
-        self.count.set(self.count.get().saturating_add(1));
-        let mut list = self.list.borrow_mut();
-        if list.len() < self.limit {
-            list.push(Warning {
-                level,
-                code: error.code,
-                message: error.message,
-            });
-        }
+        self.add(Warning::new(level, error));
     }
 
     /// Adds a warning.
@@ -151,6 +226,7 @@ impl Warnings {
         for warning in inner.list {
             if is_it(&warning) {
                 count = count.saturating_sub(1);
+                self.signal(warning.items);
             } else if list.len() < self.limit {
                 list.push(warning);
             }

@@ -31,6 +31,7 @@ pub(super) fn other_name(code: u16) -> Option<&'static str> {
         1525 => "ER_WRONG_VALUE",
         1528 => "ER_CREATE_FILEGROUP_FAILED",
         1618 => "WARN_OPTION_IGNORED",
+        1647 => "WARN_COND_ITEM_TRUNCATED",
         1698 => "ER_ACCESS_DENIED_NO_PASSWORD_ERROR",
         3128 => "ER_UNRESOLVED_HINT_NAME",
         3158 => "ER_JSON_DOCUMENT_NULL_KEY",

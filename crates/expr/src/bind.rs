@@ -218,8 +218,11 @@ impl<'a> Binder<'a> {
                 let ty = ty.unwrap_or_else(|| build::type_of_value(&self.params[*at], ctx));
                 build::param(*at, ty)
             }
-            ast::Expr::Local(_) => return Err(SqlError::not_supported("a variable of a stored program")),
-            ast::Expr::Transition { .. } => return Err(SqlError::not_supported("NEW and OLD of a trigger")),
+            ast::Expr::Local(slot) => build::local(*slot, ctx.parameters.local(*slot)?),
+            ast::Expr::Transition { new, column } => {
+                let row = if *new { "NEW" } else { "OLD" };
+                return Err(SqlError::not_supported(format!("{row}.{column} in this place")));
+            }
             ast::Expr::Column(name) => match hooks.name(name, scope, self) {
                 Some(found) => found?,
                 None => scope.resolve(name, self.clause)?,

@@ -447,6 +447,7 @@ enum Known {
 pub struct Parameters {
     derives: bool,
     known: RefCell<Vec<Known>>,
+    locals: Vec<SqlType>,
 }
 
 impl Parameters {
@@ -454,7 +455,7 @@ impl Parameters {
     pub fn deriving() -> Parameters {
         Parameters {
             derives: true,
-            known: RefCell::default(),
+            ..Parameters::default()
         }
     }
 
@@ -462,9 +463,23 @@ impl Parameters {
     pub fn known(places: &[ParamPlace]) -> Parameters {
         let known = places.iter().map(|place| Known::Settled(*place));
         Parameters {
-            derives: false,
             known: RefCell::new(known.collect()),
+            ..Parameters::default()
         }
+    }
+
+    /// Those of a statement of a stored program: its variables, which have the types that they were declared with.
+    pub fn of_locals(types: &[SqlType]) -> Parameters {
+        Parameters {
+            locals: types.to_vec(),
+            ..Parameters::default()
+        }
+    }
+
+    /// Returns the declared type of a variable. Error 1235 outside of a stored program.
+    pub(crate) fn local(&self, slot: usize) -> Result<SqlType> {
+        let ty = self.locals.get(slot).cloned();
+        ty.ok_or_else(|| SqlError::not_supported("a variable of a stored program in this place"))
     }
 
     /// The type of a value that is that of its place: of NULL, of integers that are years or bits, and of decimals, whose digits vary. `None`

@@ -158,7 +158,7 @@ pub(crate) fn value_literal(value: Value, bind: &BindCtx) -> Expr {
 }
 
 /// The type a value has by itself, as for literals, parameters and user variables.
-pub(crate) fn type_of_value(value: &Val, bind: &BindCtx) -> SqlType {
+pub fn type_of_value(value: &Val, bind: &BindCtx) -> SqlType {
     let digits = |text: String| text.len() as u32;
     match value {
         Val::Null => SqlType::new(TypeKind::Null),
@@ -200,6 +200,11 @@ pub fn param(index: usize, ty: SqlType) -> Expr {
     } else {
         ty
     };
+    expr(ty, Node::Param(index))
+}
+
+/// A variable of a stored program, of the type it was declared with. Its collation is that of a column.
+pub(crate) fn local(index: usize, ty: SqlType) -> Expr {
     expr(ty, Node::Param(index))
 }
 

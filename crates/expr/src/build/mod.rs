@@ -446,7 +446,9 @@ fn exact_parameter(e: Expr, beside: &SqlType, bind: &BindCtx) -> Expr {
         },
     );
     let is_exact = beside.is_integer() || beside.kind == TypeKind::Decimal;
-    if !is_exact || bind.literals || !matches!(e.node, Node::Param(_)) || !e.ty.is_string() {
+    // A variable of a stored program has the type that it was declared with.
+    let is_sent = matches!(e.node, Node::Param(_)) && e.ty.derivation != Derivation::Implicit;
+    if !is_exact || bind.literals || !is_sent || !e.ty.is_string() {
         return e;
     }
     let ty = SqlType::decimal(MAX_PRECISION, MAX_SCALE).with_nullable(e.ty.nullable);

@@ -5,6 +5,7 @@
 
 mod exec;
 mod plan;
+mod program;
 mod session;
 
 pub use tidemark_database::accounts;

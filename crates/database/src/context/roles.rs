@@ -29,6 +29,8 @@ pub struct ActiveRoles {
     found: RefCell<Option<(RightsAt, Arc<Rights>)>>,
     /// Those in whose place the statement acts now, while it looks into views; the innermost last.
     acting: RefCell<Vec<Arc<Rights>>>,
+    /// The definers of the stored programs that run, the innermost last.
+    definers: RefCell<Vec<Option<AuthId>>>,
 }
 
 /// While it lives, the session's rights are another's.
@@ -68,6 +70,11 @@ impl SessionState {
 
     /// Acts with the rights of another account and its default roles: a view's definer. `None` if there is no such account.
     pub fn act_as(&self, user: &str, host: &str) -> Option<Acting<'_>> {
+        Some(self.act_again(&self.rights_of(user, host)?))
+    }
+
+    /// Returns the rights of another account and its default roles. `None` if there is no such account.
+    pub fn rights_of(&self, user: &str, host: &str) -> Option<Arc<Rights>> {
         let accounts = &self.database.accounts;
         let account = accounts.of_definer(user, host)?;
         let granted = accounts.granted_roles(&account);
@@ -76,7 +83,34 @@ impl SessionState {
             .iter()
             .filter(|id| granted.contains_key(*id));
         let roles = accounts.with_their_roles(active.cloned());
-        Some(self.act_with(Rights::new(account, roles)))
+        Some(Arc::new(Rights::new(account, roles)))
+    }
+
+    /// Acts in the name of a stored program's definer until [`SessionState::end_acting`], of which CURRENT_USER() tells.
+    pub fn begin_acting(&self, rights: Arc<Rights>) {
+        let definer = rights.parts().first().map(|account| account.id());
+        self.roles.definers.borrow_mut().push(definer);
+        self.roles.acting.borrow_mut().push(rights);
+    }
+
+    /// The program has ended.
+    pub fn end_acting(&self) {
+        self.roles.definers.borrow_mut().pop();
+        self.roles.acting.borrow_mut().pop();
+    }
+
+    /// Returns the rights in whose place the session acts, if they are another's.
+    pub fn acting_rights(&self) -> Option<Arc<Rights>> {
+        self.roles.acting.borrow().last().cloned()
+    }
+
+    /// Returns the user and host in whose name statements are executed: the account's, or those of a stored program's definer.
+    pub fn acting_user(&self) -> (String, String) {
+        let definers = self.roles.definers.borrow();
+        match definers.last().and_then(Option::as_ref) {
+            Some(definer) => (definer.user.clone(), definer.host.clone()),
+            None => (self.info.account.user.clone(), self.info.account.host.clone()),
+        }
     }
 
     /// Acts again with rights that were found before: those of [`SessionState::rights`] at some place within a view.

@@ -43,6 +43,8 @@ pub mod status {
     pub const DB_DROPPED: u16 = 0x0100;
     /// The SQL mode NO_BACKSLASH_ESCAPES is on: the client must escape quotes by doubling them.
     pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
+    /// The result is the OUT and INOUT parameters of a procedure.
+    pub const PS_OUT_PARAMS: u16 = 0x1000;
     /// The open transaction is READ ONLY.
     pub const IN_TRANS_READONLY: u16 = 0x2000;
     /// The packet says what has changed in the session.

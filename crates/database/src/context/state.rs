@@ -4,6 +4,7 @@
 //! statements change along the way has interior mutability.
 
 use super::client::{ConnectInfo, capability};
+use super::compiled::Compiled;
 use super::components::Component;
 use super::counters::Counter;
 use super::database::Database;
@@ -108,6 +109,8 @@ pub struct SessionState {
     pub planned_for: Cell<u64>,
     /// How many statements run inside each other.
     pub depth: Cell<u32>,
+    /// The stored programs that it has called.
+    pub compiled: Compiled,
     /// What the next OK packet tells of.
     pub(super) changes: Changes,
     pub(super) transaction_track: TransactionTrack,
@@ -198,6 +201,7 @@ impl SessionState {
             programs: OnceCell::new(),
             planned_for: Cell::new(0),
             depth: Cell::new(0),
+            compiled: Compiled::default(),
             changes: Changes::default(),
             transaction_track: TransactionTrack::default(),
         }
@@ -511,7 +515,8 @@ impl SessionInfo for SessionState {
     }
 
     fn current_user(&self) -> String {
-        format!("{}@{}", self.info.account.user, self.info.account.host)
+        let (user, host) = self.acting_user();
+        format!("{user}@{host}")
     }
 
     fn current_role(&self) -> String {

@@ -21,9 +21,6 @@ use crate::parse::ast::{
 };
 use std::sync::Arc;
 
-/// Stored routines are executed. As long as they are not, none is made: one that cannot run must not be accepted.
-const ROUTINES_RUN: bool = false;
-
 impl DdlContext<'_> {
     // ------------------------------------------------------------------------------------------------ CREATE
 
@@ -57,9 +54,6 @@ impl DdlContext<'_> {
             column_type("", ty, collation)?;
         }
         self.check_variables(&create.program.body)?;
-        if !ROUTINES_RUN {
-            return Err(SqlError::not_supported(format!("CREATE {}", kind.word())));
-        }
         let settings = &self.state.settings;
         let said = &create.characteristics;
         let now = now_s();

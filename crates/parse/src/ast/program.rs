@@ -8,6 +8,7 @@
 
 use super::{Expr, ObjectName, ProgramKind, Query, Statement, StatementHints, TypeName, UserName};
 use std::ops::Range;
+pub use tidemark_types::SignalItem;
 
 /// A variable of a body, by its place in [`Program::locals`].
 pub type Slot = usize;
@@ -407,35 +408,6 @@ pub struct Signal {
     pub state: Option<[u8; 5]>,
     /// What is said about it, each item once. The value is a literal, a variable of any kind, or NEW's or OLD's column.
     pub items: Vec<(SignalItem, Expr)>,
-}
-
-/// What can be said of a condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SignalItem {
-    /// `CLASS_ORIGIN`
-    ClassOrigin,
-    /// `SUBCLASS_ORIGIN`
-    SubclassOrigin,
-    /// `CONSTRAINT_CATALOG`
-    ConstraintCatalog,
-    /// `CONSTRAINT_SCHEMA`
-    ConstraintSchema,
-    /// `CONSTRAINT_NAME`
-    ConstraintName,
-    /// `CATALOG_NAME`
-    CatalogName,
-    /// `SCHEMA_NAME`
-    SchemaName,
-    /// `TABLE_NAME`
-    TableName,
-    /// `COLUMN_NAME`
-    ColumnName,
-    /// `CURSOR_NAME`
-    CursorName,
-    /// `MESSAGE_TEXT`
-    MessageText,
-    /// `MYSQL_ERRNO`
-    MysqlErrno,
 }
 
 /// `GET [CURRENT | STACKED] DIAGNOSTICS …`

@@ -205,6 +205,10 @@ impl ProgramHost for Nested<'_> {
         self.state
     }
 
+    fn state_mut(&mut self) -> Option<&mut SessionState> {
+        None
+    }
+
     fn is_nested(&self) -> bool {
         true
     }

@@ -32,6 +32,8 @@ use crate::expr::{Expr as BoundExpr, Node, Params, Routine};
 use crate::parse::ast::{Expr, Inside, Statement};
 use crate::types::{SqlType, Value};
 use parking_lot::Mutex;
+use std::any::Any;
+use std::cell::OnceCell;
 use std::sync::Arc;
 use tidemark_engine::Savepoint;
 
@@ -143,6 +145,9 @@ pub trait ProgramHost {
     /// What statements see of the session.
     fn state(&self) -> &SessionState;
 
+    /// The session's state, to be changed; `None` inside a statement, which holds references to it.
+    fn state_mut(&mut self) -> Option<&mut SessionState>;
+
     /// Returns true in a function or trigger, and in procedures that they call: the program is a part of a statement that runs. Nothing
     /// commits there and nothing is sent, which CREATE has refused already (1422, 1415), and [`run`](Self::run) refuses for procedures.
     fn is_nested(&self) -> bool;
@@ -204,9 +209,10 @@ pub trait Library: Send {
     ) -> Result<Option<Arc<dyn StoredFunction>>>;
 }
 
-/// Gives a session its library, once. The session's state is a floor below, and knows it by no type.
-pub fn set_library(state: &SessionState, library: Box<dyn Library>) {
-    let _ = state.programs.set(Box::new(library));
+/// Gives a session its library. The session's state is a floor below, and knows it by no type.
+pub fn set_library(state: &mut SessionState, library: Box<dyn Library>) {
+    let library: Box<dyn Any + Send> = Box::new(library);
+    state.programs = OnceCell::from(library);
 }
 
 /// Returns the session's library, if it has one.

@@ -34,14 +34,15 @@ impl<'a> Planner<'a> {
             Some(ast::Into::Variables(names)) if names.len() != plan.columns.len() => {
                 return Err(SqlError::select_column_count());
             }
-            Some(ast::Into::Variables(names)) => {
-                let names = names.iter().map(|target| match target {
-                    ast::Target::UserVar(name) => Ok(name.clone()),
-                    ast::Target::Local(_) => {
-                        Err(SqlError::not_supported("INTO a variable of a stored program"))
-                    }
+            Some(ast::Into::Variables(targets)) => {
+                let names = targets.iter().map(|target| match target {
+                    ast::Target::UserVar(name) => Some(name.clone()),
+                    ast::Target::Local(_) => None,
                 });
-                plan.into = Destination::Variables(names.collect::<Result<_>>()?);
+                // What goes into variables of a program is taken by the program.
+                if let Some(names) = names.collect() {
+                    plan.into = Destination::Variables(names);
+                }
                 plan.unveil_all();
             }
             Some(ast::Into::File(file)) => {

@@ -111,9 +111,10 @@ pub(super) fn plan_with(
     make: impl FnOnce(&mut Planner, &EvalCtx) -> Result<Body>,
 ) -> Result<Box<StatementPlan>> {
     let mut ctx = state.bind_ctx();
-    ctx.parameters = match params.derives {
-        true => Parameters::deriving(),
-        false => Parameters::known(params.places),
+    ctx.parameters = match (params.derives, params.locals) {
+        (true, _) => Parameters::deriving(),
+        (false, []) => Parameters::known(params.places),
+        (false, locals) => Parameters::of_locals(locals),
     };
     let (is_typical, has_locals) = (params.typical, !params.locals.is_empty());
     let params = params.values;

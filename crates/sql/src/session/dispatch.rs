@@ -10,6 +10,7 @@ use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::exec::Receiver;
 use crate::parse::ast::{Class, MaintenanceKind, Statement, StatementKind};
+use crate::program::diagnostics;
 use crate::statements::stages::Stage;
 use crate::types::Value;
 
@@ -72,12 +73,14 @@ impl Session {
         })?;
         self.state.process.counters.add_command(command::of(statement));
         self.state.stage(Stage::Executing);
-        let answer = match is_of_dump {
-            true => {
+        let warned_before = self.state.warnings.count();
+        let answer = match (is_of_dump, statement) {
+            (true, _) => {
                 self.before_implicit_commit(statement)?;
                 server_tables::load(&self.state, statement)?
             }
-            false => self.answer(statement, params)?,
+            (false, Statement::Call(called)) => self.call(called, params, out)?,
+            (false, _) => self.answer(statement, params)?,
         };
         if statement.facts().changes_state {
             self.state.note_state();
@@ -93,7 +96,11 @@ impl Session {
                 if self.is_in_program() {
                     return Ok(());
                 }
-                out.ok(&ok_info(&self.state, &done, status))
+                let mut info = ok_info(&self.state, &done, status);
+                if statement.facts().keeps_diagnostics {
+                    info.warnings = info.warnings.saturating_sub(warned_before);
+                }
+                out.ok(&info)
             }
             Answer::Rows(rows) => {
                 self.state.row_count.set(-1);
@@ -101,7 +108,8 @@ impl Session {
                 if statement.facts().counts_rows {
                     self.state.found_rows.set(rows.rows.len() as u64);
                 }
-                let warnings = match statement.facts().keeps_diagnostics {
+                let is_silent = statement.facts().keeps_diagnostics || self.is_in_program();
+                let warnings = match is_silent {
                     true => 0,
                     false => self.state.warnings.count(),
                 };
@@ -228,10 +236,9 @@ impl Session {
             Statement::CreateTrigger(_) => Err(SqlError::not_supported("CREATE TRIGGER")),
             Statement::CreateEvent(_) => Err(SqlError::not_supported("CREATE EVENT")),
             Statement::AlterEvent(_) => Err(SqlError::not_supported("ALTER EVENT")),
-            Statement::Call(_) => Err(SqlError::not_supported("CALL")),
-            Statement::Signal(_) => Err(SqlError::not_supported("SIGNAL")),
-            Statement::Resignal(_) => Err(SqlError::not_supported("RESIGNAL")),
-            Statement::GetDiagnostics(_) => Err(SqlError::not_supported("GET DIAGNOSTICS")),
+            Statement::Signal(signal) => self.signal(signal, params),
+            Statement::Resignal(_) => Err(diagnostics::no_active_handler()),
+            Statement::GetDiagnostics(get) => self.get_diagnostics(get, params),
             // Those of the other classes, and those that were carried out before.
             Statement::Query(_)
             | Statement::Insert(_)
@@ -268,6 +275,7 @@ impl Session {
             | Statement::DropRole { .. }
             | Statement::CreateRoutine(_)
             | Statement::AlterRoutine(_)
+            | Statement::Call(_)
             | Statement::DropProgram { .. }
             | Statement::GrantRoles(_)
             | Statement::RevokeRoles(_)

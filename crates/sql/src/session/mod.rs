@@ -7,6 +7,7 @@
 //! - [`measure`]: what each statement did, told when it is over.
 //! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
 //! - [`transaction`]: how statements are put into transactions.
+//! - [`call`]: CALL; [`diagnostics`]: SIGNAL, RESIGNAL, GET DIAGNOSTICS.
 //! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES. [`views`]: CREATE VIEW. [`create_filled`]: CREATE TABLE …
 //!   SELECT. [`temporary`]: temporary tables. [`handler`]: HANDLER. [`explain_connection`]: EXPLAIN of what another session
 //!   runs, [`explain_schema`] in another database. [`nested`]: statements of programs.
@@ -15,10 +16,12 @@
 
 mod admin;
 mod argument;
+mod call;
 mod checksum;
 mod create_filled;
 #[cfg(test)]
 mod depth_tests;
+mod diagnostics;
 mod dispatch;
 mod explain_connection;
 mod explain_schema;
@@ -50,6 +53,8 @@ use crate::context::{
 };
 use crate::error::{Result, SqlError, er};
 use crate::parse::trim;
+use crate::plan::program::set_library;
+use crate::program::Functions;
 use crate::types::{Collation, ColumnMeta, Value};
 use plan_cache::PlanCache;
 use prepared::Statements;
@@ -91,6 +96,10 @@ pub struct Session {
     killed_itself: bool,
     /// How many programs run that statements of this client have called, one inside the other.
     programs: u32,
+    /// The OUT parameters of the procedure called last that stand for parameters of the statement.
+    out_parameters: Vec<call::OutParameter>,
+    /// The statement is executed over the binary protocol.
+    is_binary: bool,
 }
 
 impl Session {
@@ -136,7 +145,10 @@ impl Session {
             released: false,
             killed_itself: false,
             programs: 0,
+            out_parameters: Vec::new(),
+            is_binary: false,
         };
+        set_library(&mut session.state, Box::new(Functions));
         if let Some(schema) = schema.filter(|schema| !schema.is_empty()) {
             session.use_database(&schema)?;
         }

@@ -101,6 +101,10 @@ impl ProgramHost for Session {
         &self.state
     }
 
+    fn state_mut(&mut self) -> Option<&mut SessionState> {
+        Some(&mut self.state)
+    }
+
     fn is_nested(&self) -> bool {
         false
     }

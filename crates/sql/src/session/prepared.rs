@@ -288,7 +288,9 @@ impl Session {
         }
         self.measure_statement();
         self.state.process.counters.add_command(command::STMT_EXECUTE);
+        self.is_binary = true;
         let result = self.execute_prepared(&mut prepared, params, out);
+        self.is_binary = false;
         let PreparedStatement { about, meter, .. } = &mut *prepared;
         self.tell_prepared((id, about), meter, result.as_ref().err());
         self.statements.binary.insert(id, prepared);
@@ -456,6 +458,11 @@ impl Session {
         self.state.process.counters.add_command(command::STMT_EXECUTE);
         let params = self.values_of(using);
         let result = params.and_then(|params| self.execute_prepared(&mut prepared, &params, out));
+        for parameter in std::mem::take(&mut self.out_parameters) {
+            if let Some(name) = using.get(parameter.at) {
+                self.state.set_user_variable(name, parameter.value)?;
+            }
+        }
         self.statements.text.insert(key, prepared);
         self.measure.is_about(command::EXECUTE_SQL, about);
         result

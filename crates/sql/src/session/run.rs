@@ -245,7 +245,12 @@ impl Session {
                     true => self.state.take_changes_with_rows(),
                     false => Vec::new(),
                 };
-                out.end_rows(self.state.warnings.count(), status, &changes)
+                // As in MySQL, the results of a program do not say how many warnings there are.
+                let warnings = match self.is_in_program() {
+                    true => 0,
+                    false => self.state.warnings.count(),
+                };
+                out.end_rows(warnings, status, &changes)
             }
             (
                 Outcome::Done {

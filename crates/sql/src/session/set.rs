@@ -123,10 +123,12 @@ impl Session {
         Ok(())
     }
 
-    /// A value; one with a subquery is planned as a query of one row.
-    fn value_of(&mut self, expr: &Expr, params: &[Value]) -> Result<Value> {
+    /// A value; one with a subquery, or a stored function, is planned as a query of one row.
+    pub(super) fn value_of(&mut self, expr: &Expr, params: &[Value]) -> Result<Value> {
         match evaluate(expr, params, &self.state) {
-            Err(error) if error.code == er::NOT_SUPPORTED_YET => self.value_of_query(expr, params),
+            Err(error) if matches!(error.code, er::NOT_SUPPORTED_YET | er::SP_DOES_NOT_EXIST) => {
+                self.value_of_query(expr, params)
+            }
             other => other,
         }
     }

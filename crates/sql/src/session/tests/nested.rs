@@ -83,7 +83,7 @@ fn session(world: &World, functions: Functions) -> Session {
     ] {
         ok(&mut s, sql);
     }
-    set_library(&s.state, Box::new(functions));
+    set_library(&mut s.state, Box::new(functions));
     s
 }
 

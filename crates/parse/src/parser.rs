@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
         loop {
             let token = self.lexer.token()?;
             self.tokens.push(token);
-            if self.tokens.len() % 1024 == 0 {
+            if self.tokens.len().is_multiple_of(1024) {
                 check_memory()?;
             }
             if matches!(token.kind, TokenKind::End | TokenKind::Op(Op::Semicolon)) {

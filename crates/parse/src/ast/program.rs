@@ -191,13 +191,13 @@ pub enum Schedule {
     /// `EVERY n unit [STARTS time] [ENDS time]`
     Every {
         /// How many of the unit.
-        interval: Expr,
+        interval: Box<Expr>,
         /// The unit, upper-cased.
         unit: String,
         /// `STARTS`; `None`: now.
-        starts: Option<Expr>,
+        starts: Option<Box<Expr>>,
         /// `ENDS`; `None`: never.
-        ends: Option<Expr>,
+        ends: Option<Box<Expr>>,
     },
 }
 

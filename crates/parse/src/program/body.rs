@@ -418,7 +418,8 @@ impl Parser<'_> {
         let start = self.token().start as usize;
         self.begin_statement();
         let statement = rule(self)?;
-        if !self.at_end() && !(matches!(statement, Statement::Set(_)) && self.is_op(Op::Comma)) {
+        let another_follows = matches!(statement, Statement::Set(_)) && self.is_op(Op::Comma);
+        if !self.at_end() && !another_follows {
             return self.error();
         }
         let hints = self.take_statement_hints(&statement);

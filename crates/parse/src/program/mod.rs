@@ -365,16 +365,16 @@ impl Parser<'_> {
             return self.expr().map(Schedule::At);
         }
         self.expect("EVERY")?;
-        let interval = self.expr()?;
+        let interval = Box::new(self.expr()?);
         let Some(unit) = self.accept_any(&UNITS) else {
             return self.error();
         };
         let starts = match self.accept("STARTS") {
-            true => Some(self.expr()?),
+            true => Some(Box::new(self.expr()?)),
             false => None,
         };
         let ends = match self.accept("ENDS") {
-            true => Some(self.expr()?),
+            true => Some(Box::new(self.expr()?)),
             false => None,
         };
         Ok(Schedule::Every {

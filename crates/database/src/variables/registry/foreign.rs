@@ -276,7 +276,7 @@ pub(super) const FOREIGN: &[(Fate, &str)] = &[
          max_insert_delayed_threads",
     ),
     (
-        Ignored("there are no triggers and no stored programs"),
+        Ignored("there are no triggers, and definitions of stored programs are not cached"),
         "enable_cascade_triggers stored_program_definition_cache table_open_cache_triggers",
     ),
     (

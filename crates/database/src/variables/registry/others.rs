@@ -53,7 +53,7 @@ pub(super) const DEFS: &[Def] = &[
         Global,
         uint(16, 524_288),
         "256",
-        "there are no stored programs",
+        "a session keeps what it has compiled of stored programs until it ends",
     ),
     unused(
         "host_cache_size",

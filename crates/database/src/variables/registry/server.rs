@@ -248,13 +248,7 @@ pub(super) const DEFS: &[Def] = &[
         "65536",
         "there are no spatial types",
     ),
-    unused(
-        "max_sp_recursion_depth",
-        Both,
-        uint(0, 255),
-        "0",
-        "there are no stored programs",
-    ),
+    def("max_sp_recursion_depth", Both, true, uint(0, 255), "0"),
     unused(
         "max_seeks_for_key",
         Both,

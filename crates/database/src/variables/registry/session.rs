@@ -184,7 +184,7 @@ pub(super) const DEFS: &[Def] = &[
         Global,
         Bool,
         "ON",
-        "there are no stored programs",
+        "rights are those on a routine's database",
     ),
     unused("log_bin_trust_function_creators", Global, Bool, "OFF", NO_BINLOG),
     unused(

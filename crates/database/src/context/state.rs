@@ -36,7 +36,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tidemark_engine::waits::Wait;
-use tidemark_engine::{COUNTED, Ddl};
+use tidemark_engine::{COUNTED, Ddl, TableId};
 
 /// A table of the server's that a dump has just created, as it means to, in `ddl::server_tables`.
 #[derive(Clone, Debug)]
@@ -109,6 +109,8 @@ pub struct SessionState {
     pub planned_for: Cell<u64>,
     /// How many statements run inside each other.
     pub depth: Cell<u32>,
+    /// The tables of the running statements that have called programs, of the outermost first.
+    pub busy: RefCell<Vec<TableId>>,
     /// The stored programs that it has called.
     pub compiled: Compiled,
     /// What the next OK packet tells of.
@@ -201,6 +203,7 @@ impl SessionState {
             programs: OnceCell::new(),
             planned_for: Cell::new(0),
             depth: Cell::new(0),
+            busy: RefCell::default(),
             compiled: Compiled::default(),
             changes: Changes::default(),
             transaction_track: TransactionTrack::default(),

@@ -21,12 +21,14 @@
 //! **The view.** Under READ COMMITTED the inner statement keeps the view of the outer one, as in InnoDB: it does not begin a statement for the
 //! engine. What it reads without a locking clause is locked if the outer statement locks what it reads ([`Purpose`]).
 //!
+//! **Tables of statements outside** are not changed: error 1442. So no scan goes on over rows that a function puts in its way.
+//!
 //! **Errors.** Each inner statement is undone to its own savepoint when it fails. What then becomes of the outer one is decided by what called
 //! it: a handler goes on, otherwise the outer statement fails and is undone to its savepoint, which it takes if it calls programs.
 
 use super::statement::{self, Outcome, Receiver};
 use super::{Exec, Purpose};
-use crate::context::{ResultSink, SessionState};
+use crate::context::{ResultSink, SessionState, TableUse};
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Expr, NoSubqueries};
@@ -121,9 +123,15 @@ impl Nested<'_> {
         ))
     }
 
-    /// Errors 1792 and 1290.
+    /// Errors 1442 for a table that a statement outside uses, 1792 and 1290.
     fn admit(&self, plan: &StatementPlan) -> Result<()> {
         let state = self.state;
+        let busy = state.busy.borrow();
+        let is_busy =
+            |used: &&TableUse| used.mode == Mode::Write && !used.implied && busy.contains(&used.table.id);
+        if let Some(used) = plan.uses().iter().find(is_busy) {
+            return Err(SqlError::used_outside(&used.table.name));
+        }
         let is_read_only = match state.in_transaction.get() {
             true => state.read_only_transaction.get(),
             false => state.settings.read_only || self.txn.is_read_only(),

@@ -82,6 +82,29 @@ fn run_plan(
     out: &mut Receiver,
     around: Option<Purpose>,
 ) -> Result<Outcome> {
+    if plan.calls_programs() {
+        return using(plan, state, || run_noted(plan, (state, txn), params, out, around));
+    }
+    run_noted(plan, (state, txn), params, out, around)
+}
+
+/// Runs something while the tables of a plan are noted as in use: no program that it calls changes them.
+fn using<T>(plan: &StatementPlan, state: &SessionState, run: impl FnOnce() -> Result<T>) -> Result<T> {
+    let before = state.busy.borrow().len();
+    let tables = plan.uses().iter().map(|used| used.table.id);
+    state.busy.borrow_mut().extend(tables);
+    let done = run();
+    state.busy.borrow_mut().truncate(before);
+    done
+}
+
+fn run_noted(
+    plan: &StatementPlan,
+    (state, txn): (&SessionState, &mut Transaction),
+    params: &[Value],
+    out: &mut Receiver,
+    around: Option<Purpose>,
+) -> Result<Outcome> {
     let settings = &state.settings.trace;
     let begun = match settings.enabled {
         true => state.traces.borrow_mut().resume(settings),

@@ -66,6 +66,15 @@ impl SqlError {
         SqlError::new(er::SP_BADSTATEMENT, text)
     }
 
+    /// Error 1442: a function or trigger changes a table that the statement uses which runs it.
+    pub fn used_outside(table: &str) -> Self {
+        let text = format!(
+            "Can't update table '{table}' in stored function/trigger because it is already used by statement which invoked this \
+             stored function/trigger."
+        );
+        SqlError::new(er::CANT_UPDATE_USED_TABLE_IN_SF_OR_TRG, text)
+    }
+
     /// Error 1319: the condition is not declared.
     pub fn undefined_condition(name: &str) -> Self {
         SqlError::new(er::SP_COND_MISMATCH, format!("Undefined CONDITION: {name}"))

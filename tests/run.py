@@ -194,7 +194,7 @@ def debug_build(runner: Runner, name: str) -> Path:
     """The programs as the unit tests have them, with assertions; returns their folder."""
     with runner.building:
         runner.step(name, "cargo", "build", "-q", "--bins", "--tests", *SHARED)
-    return Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "debug"
+    return ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "debug"
 
 
 def counted_rows(runner: Runner, filters: list[str]) -> None:

@@ -65,7 +65,7 @@ SYNTAXES = {
     "Function": [f"JSON_SCHEMA_VALID({SCHEMA}, {{}})", "{} -> '$[*]'", "{} ->> '$**.a'", "CHAR({}, {} USING utf8mb4)", "WEIGHT_STRING({} AS CHAR(1000000))",
                  "JSON_EXTRACT({}, '$**[*]')", "JSON_SEARCH({}, 'all', '%a%b')", "JSON_SET({}, '$[last]', {})"],
     # Operators are listed by themselves; the others have no operand, or cannot stand in a query without tables.
-    "Unary": [], "Binary": [], "Chain": [], "Param": [], "Column": [], "UserVar": [], "SysVar": [], "Values": [], "Default": [], "Unsupported": [],
+    "Unary": [], "Binary": [], "Chain": [], "Param": [], "Column": [], "Local": [], "Transition": [], "UserVar": [], "SysVar": [], "Values": [], "Default": [], "Unsupported": [],
 }
 UNARY = {"Minus": "-{}", "Plus": "+{}", "BitNot": "~{}", "Binary": "BINARY {}"}
 OVER = {"ROW_NUMBER": [], "RANK": [], "DENSE_RANK": [], "PERCENT_RANK": [], "CUME_DIST": [], "NTILE": [], "LAG": ["LAG(x, 1, {})"], "LEAD": ["LEAD(x, 1, {})"],

@@ -132,13 +132,15 @@ impl<'j> Joiner<'j, '_> {
         (met > 0.0).then(|| met / keys.len() as f64)
     }
 
-    /// Rows of a table on which conditions may be tested, if it is joined.
+    /// Rows of a table on which conditions may be tested, if it is joined and has statistics: when those of a table that is still being loaded
+    /// come, its plans are made anew.
     pub(super) fn rows_of(&self, at: usize) -> Option<Rc<SampledRows<'j>>> {
         let from = &self.input.tables[at];
         let FromInput::Stored { def, table } = &from.input else {
             return None;
         };
         let sample = self.planner.sample.filter(|_| !self.slots_tested.is_empty())?;
+        self.statistics_of(at)?;
         let mut rows = self.rows.borrow_mut();
         let rows = rows.entry(at).or_insert_with(|| {
             Rc::new(SampledRows::new(

@@ -27,6 +27,9 @@ use tidemark_sql::{Database, SERVER_ID, SqlError};
 /// How long a stop waits for statements that do not notice.
 const STOP_WAIT: Duration = Duration::from_secs(20);
 
+/// How long it waits before it closes connections that still write.
+const LAST_ANSWERS_WAIT: Duration = Duration::from_millis(500);
+
 /// Where to listen, and with what.
 #[derive(Clone, Debug, Default)]
 pub struct ServerOptions {
@@ -167,6 +170,11 @@ impl Shared {
         for (id, socket) in self.gate.clients() {
             // Whoever is still logging in has no session to kill.
             let _ = self.database.kill(id, false);
+            // An answer that is on its way still goes out, that to SHUTDOWN above all.
+            socket.close_reading();
+        }
+        self.gate.wait_until_empty(Instant::now() + LAST_ANSWERS_WAIT);
+        for (_, socket) in self.gate.clients() {
             socket.close();
         }
         let left = self.gate.wait_until_empty(deadline);

@@ -132,8 +132,8 @@ impl<'j> Joiner<'j, '_> {
         (met > 0.0).then(|| met / keys.len() as f64)
     }
 
-    /// Rows of a table on which conditions may be tested, if it is joined and has statistics: when those of a table that is still being loaded
-    /// come, its plans are made anew.
+    /// Rows of a table on which conditions may be tested, if it is joined and has statistics. A table that is still being loaded has none, and its
+    /// plans end when they come.
     pub(super) fn rows_of(&self, at: usize) -> Option<Rc<SampledRows<'j>>> {
         let from = &self.input.tables[at];
         let FromInput::Stored { def, table } = &from.input else {

@@ -92,7 +92,7 @@ fn three_deep() -> Functions {
     let insert = unit("INSERT INTO log (a) VALUES (?)");
     let ask_g = unit("DO g(?)");
     let read = unit("SELECT a FROM log WHERE a = ?");
-    let ask_h = unit("DO h(?) + (SELECT COUNT(*) FROM log WHERE a < 0)");
+    let ask_h = unit("DO h(?) + (SELECT COUNT(*) FROM t WHERE a < 0)");
     let change = unit("UPDATE log SET a = a + 100 WHERE a = ?");
     let find = unit("DO (SELECT a FROM log WHERE a = ? + 100)");
     Functions::default()

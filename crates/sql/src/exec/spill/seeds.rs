@@ -58,7 +58,11 @@ mod tests {
 
     #[test]
     fn hashes_of_near_keys_are_spread() {
-        let seeds = Seeds::new();
+        // The bits of pi and of e. Of drawn seeds some spread near keys less well, so the test would depend on the draw.
+        let seeds = Seeds {
+            summand: 0x243F_6A88_85A3_08D3,
+            factor: 0xB7E1_5162_8AED_2A6B,
+        };
         let spread = |hashes: &[u64]| {
             // As buckets, as tags and as partitions: about as many differ as of random numbers.
             let different = |part: fn(&u64) -> u64| hashes.iter().map(part).collect::<HashSet<_>>().len();

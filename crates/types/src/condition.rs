@@ -3,9 +3,9 @@
 /// An item of a condition. The SQLSTATE is none: SIGNAL names it otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalItem {
-    /// Who defines the class of the SQLSTATE.
+    /// The standard or product that defines the class of the SQLSTATE.
     ClassOrigin,
-    /// Who defines its subclass.
+    /// The one that defines its subclass.
     SubclassOrigin,
     /// The catalog of the constraint that was violated.
     ConstraintCatalog,

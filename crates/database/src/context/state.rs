@@ -282,7 +282,7 @@ impl SessionState {
         self.values.server_collation()
     }
 
-    /// What plans depend on has changed: those that programs keep are made anew.
+    /// Ends the plans that programs keep: a setting that plans depend on has changed.
     pub fn planning_changes(&self) {
         self.planned_for.set(self.planned_for.get() + 1);
     }

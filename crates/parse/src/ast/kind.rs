@@ -9,7 +9,7 @@ use super::{
     ViewForm,
 };
 
-/// Who runs a statement.
+/// The part of the server that runs a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// The executor, by a plan.
@@ -42,7 +42,7 @@ pub enum Inside {
 pub struct Facts {
     /// The name of its counter, after `Com_`. Kinds may share one.
     pub counter: &'static str,
-    /// Who runs it.
+    /// The part of the server that runs it.
     pub class: Class,
     /// The open transaction is committed before it.
     pub commits: bool,

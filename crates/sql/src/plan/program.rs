@@ -11,7 +11,7 @@
 //!                            and has no client
 //! ```
 //!
-//! A procedure that a function calls runs by the function's host, so the interpreter hands on the host it was given.
+//! A procedure called by a function runs on the function's host: the interpreter passes its host on.
 //!
 //! **Diagnostics.** A function or trigger has diagnostics of its own, which its host pushes before and pops after it
 //! ([`Diagnostics`](crate::context::Diagnostics) says what flows back); the statements of a procedure that a client calls replace those of the session one

@@ -130,7 +130,7 @@ impl SqlError {
         SqlError::new(er::TRG_NO_SUCH_ROW_IN_TRG, text)
     }
 
-    /// Error 1407: an SQLSTATE that is none, or that stands for success.
+    /// Error 1407: an invalid SQLSTATE, or one that stands for success.
     pub fn bad_sqlstate(state: &str) -> Self {
         SqlError::new(er::SP_BAD_SQLSTATE, format!("Bad SQLSTATE: '{state}'"))
     }
